@@ -38,6 +38,8 @@ from bookmarks.files import (
     positions,
 )
 from bookmarks.files.comma_separated import csv_line
+from bookmarks.files.content import UnreadableFile, open_content
+from bookmarks.files.decoding import encoding_name
 from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report, printable
@@ -193,17 +195,25 @@ def limit_to_group(field: Any, user_group: UserGroup) -> None:
 
 
 class ImportForm(forms.Form):
-    """A file, and the user group that gets its bookmarks."""
+    """A file, the user group that gets its bookmarks, and how to read it."""
 
     file = forms.FileField(
         label=_("File"),
         help_text=format_lazy(
             _(
-                "A file that a browser or bookmark service exported: {extensions}. It "
-                "may be compressed, as .html.gz."
+                "A file that a browser or bookmark service exported: {extensions}, "
+                "the file Bookmarks of a profile of Chrome, or a ZIP with such a file."
             ),
             extensions=", ".join(f".{name}" for name in FORMATS),
         ),
+    )
+    encoding = forms.CharField(
+        label=_("Encoding"),
+        help_text=_(
+            "Only for a file that is not in UTF-8 and does not name its encoding, for "
+            "example windows-1252."
+        ),
+        required=False,
     )
     update = forms.BooleanField(
         label=_("Update existing bookmarks"),
@@ -221,25 +231,62 @@ class ImportForm(forms.Form):
         super().__init__(
             data, files, initial=model_admin.get_changeform_initial_data(request)
         )
-        field: Any = Bookmark._meta.get_field("user_group")
+        user_group: Any = Bookmark._meta.get_field("user_group")
+        collection: Any = Bookmark._meta.get_field("collection")
+        site = model_admin.admin_site
+        choice = autocomplete_field(
+            collection,
+            site,
+            help_text=_("Import into this one, not into those that the file names."),
+        )
+        # Offer the collections of the user group if it is known.
+        if "user_group" in self.initial:
+            choice.widget.query_params = {USER_GROUP_PARAM: self.initial["user_group"]}
         self.fields = {
-            "user_group": autocomplete_field(field, model_admin.admin_site),
+            "user_group": autocomplete_field(user_group, site),
+            "file": self.fields["file"],
+            "collection": choice,
             **self.fields,
         }
 
-    def clean_file(self) -> Any:
-        file = self.cleaned_data["file"]
-        if guess_format(file.name) is None:
+    def clean_encoding(self) -> str | None:
+        label = self.cleaned_data["encoding"]
+        try:
+            return encoding_name(label) if label else None
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean_collection(self) -> Collection | None:
+        collection: Collection | None = self.cleaned_data["collection"]
+        user_group = self.cleaned_data.get("user_group")
+        if collection and user_group and collection.user_group_id != user_group.pk:
+            raise forms.ValidationError(
+                gettext("The user group has no such collection.")
+            )
+        return collection
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = self.cleaned_data
+        file = values.get("file")
+        if file is None:
+            return values
+        limit = conf.max_import_size()
+        if file.size > limit:
+            text = gettext("The file is larger than %(size)s.")
+            self.add_error("file", text % {"size": filesizeformat(limit)})
+            return values
+        try:
+            values["content"], name = open_content(file.file, file.name, limit)
+        except UnreadableFile as error:
+            self.add_error("file", str(error))
+            return values
+        values["format"] = guess_format(name)
+        if values["format"] is None:
             text = gettext(
                 "The file extension is not supported. Use one of: %(extensions)s."
             )
-            raise forms.ValidationError(text % {"extensions": ", ".join(FORMATS)})
-        if file.size > conf.max_import_size():
-            text = gettext("The file is larger than %(size)s.")
-            raise forms.ValidationError(
-                text % {"size": filesizeformat(conf.max_import_size())}
-            )
-        return file
+            self.add_error("file", text % {"extensions": ", ".join(FORMATS)})
+        return values
 
 
 @dataclass
@@ -498,15 +545,12 @@ class BookmarkAdmin(OwnedAdmin):
         """Store the bookmarks of the file, and roll this back if it is only a
         check. Return what the page shows.
         """
-        user_group, file, begin, using = (
-            data["user_group"],
-            data["file"],
-            timezone.now(),
-            router.db_for_write(Bookmark),
-        )
-        file_format = str(guess_format(file.name))
+        user_group = data["user_group"]
+        file_format = data["format"]
+        begin = timezone.now()
+        using = router.db_for_write(Bookmark)
         report = DetailedReport()
-        records = report.watch(read(file, file_format, limit=conf.max_import_size()))
+        records = report.watch(read(data["content"], file_format, data["encoding"]))
         collections: list[str] = []
         try:
             with acting_as(request.user), rolled_back_if(is_check, using):
@@ -515,7 +559,8 @@ class BookmarkAdmin(OwnedAdmin):
                     user_group,
                     records,
                     report,
-                    update=data["update"],
+                    data["collection"],
+                    data["update"],
                     deadline=deadline,
                 )
                 new = Collection.objects.using(using).filter(

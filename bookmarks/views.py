@@ -2,7 +2,6 @@
 
 from contextlib import closing
 from datetime import timedelta
-from io import BytesIO
 from typing import Any, cast
 from uuid import UUID
 
@@ -16,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from usergroups.api import batches
-from usergroups.api.bodies import read_body
+from usergroups.api.bodies import read_chunks
 from usergroups.api.cursors import pop_paging
 from usergroups.api.envelopes import Envelope
 from usergroups.api.openapi import missing
@@ -36,6 +35,7 @@ from usergroups.views import ApiTokenView
 from . import conf, exceptions, openapi, serializers, web_url
 from .authentication import AccessTokenAuthentication
 from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
+from .files.content import UnreadableFile, copied, open_content
 from .files.decoding import encoding_name
 from .files.exporting import download, load
 from .files.importing import read, store
@@ -333,19 +333,26 @@ class ImportView(AccessTokenView):
             raise UnsupportedMediaType(request.content_type) from None
         limit = conf.max_import_size()
         api_request = cast(APIRequest, request)
-        file, report = BytesIO(read_body(api_request, limit)), Report()
-        if format_name is None:  # The size is checked before the parameters.
-            raise missing("format")
-        query = self.validated(find_collection=self.find_collection)
-        records = read(file, format_name, encoding, limit)
-        store(
-            self.user_group,
-            records,
-            report,
-            query.get("collection"),
-            query["update"],
-            deadline=api_request.deadline,
-        )
+        report = Report()
+        with copied(read_chunks(api_request, limit)) as file:
+            # The size is checked before the parameters.
+            if format_name is None:
+                raise missing("format")
+            query = self.validated(find_collection=self.find_collection)
+            try:
+                content, _ = open_content(file, "", limit)
+            except UnreadableFile as error:
+                raise exceptions.UnreadableImport(str(error)) from None
+            store(
+                self.user_group,
+                read(content, format_name, encoding),
+                report,
+                query.get("collection"),
+                query["update"],
+                deadline=api_request.deadline,
+            )
+        if report.error and report.is_of_nothing and not report.stopped_at:
+            raise exceptions.UnreadableImport(report.error)
         return self.respond({"report": report})
 
 

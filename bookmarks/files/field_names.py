@@ -1,9 +1,10 @@
 """Recognize the fields of a bookmark by their names in the files of programs.
 
 The names are those of columns in CSV, of keys in JSON, and of attributes in
-HTML. Here they are all in lower case.
+HTML. Here they are all as ``normalized`` returns them.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -23,16 +24,19 @@ NAMES = {
     "title": ("title", "name"),
     "collection": ("collection", "folder"),
     "created_at": (
-        "created_at",
-        "created",
         "createdat",
-        "add_date",
-        "time_added",
+        "created",
+        "adddate",
+        "addedat",
+        "added",
+        "timeadded",
         "timestamp",
         "time",
-        "date_added",
         "dateadded",
+        "dateaddedutc",
         "savedat",
+        "saveddate",
+        "lastinteractiondate",
     ),
 }
 
@@ -43,12 +47,12 @@ PINBOARD_TITLE = "description"
 # Names of values that have no meaning outside the program that wrote them.
 # They are not reported as left out.
 IDENTIFIERS = {
-    "_id",
+    "collectionid",
     "content.type",
     "guid",
     "hash",
-    "hashed_given_url",
-    "hashed_url",
+    "hashedgivenurl",
+    "hashedurl",
     "id",
     "index",
     "meta",
@@ -59,19 +63,35 @@ IDENTIFIERS = {
     "uid",
 }
 
+LINE_BREAKS = re.compile(r"[\t\n\r]")
+
 # Texts that mean that a bookmark does not have a property. The longest of them
 # is "false".
 EMPTY_TEXTS = {"", "0", "false", "no", "[]"}
 
 
-def means_something(value: Any) -> bool:
+# No name in this module is as long with spaces, "_" and "-".
+MAX_NAME_LENGTH = 50
+
+SEPARATORS = dict.fromkeys(map(ord, " \t\r\n_-"))
+
+
+def normalized(name: str) -> str:
+    """Return a name in lower case and without spaces, ``_`` and ``-``."""
+    return name[:MAX_NAME_LENGTH].translate(SEPARATORS).casefold()
+
+
+def means_something(value: Any, name: str = "") -> bool:
     """Return whether a value should be reported if it is left out.
 
     Values that mean that a bookmark does not have a property are not reported.
     """
     if isinstance(value, str):
         # The length comes first, because a text may be very long.
-        return len(value) > len("false") or value.lower() not in EMPTY_TEXTS
+        if len(value) > len("false") or value.lower() not in EMPTY_TEXTS:
+            return True
+        # Pinboard marks a private bookmark like this.
+        return value == "no" and name == "shared"
     return bool(value)
 
 
@@ -101,7 +121,7 @@ class FieldMap:
         # The position of each name. Of several equal names, the first counts.
         found: dict[str, int] = {}
         for position, name in enumerate(names):
-            found.setdefault(name.strip().casefold(), position)
+            found.setdefault(normalized(name), position)
         accepted = dict(NAMES)
         if "href" in found and "url" not in found:
             accepted["title"] += (PINBOARD_TITLE,)
@@ -114,8 +134,7 @@ class FieldMap:
         self.unmapped = [
             (position, name.strip())
             for position, name in enumerate(names)
-            if position not in self.positions
-            and name.strip().casefold() not in IDENTIFIERS
+            if position not in self.positions and normalized(name) not in IDENTIFIERS
         ]
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
@@ -128,13 +147,14 @@ class FieldMap:
         left_out: dict[str, None] = dict.fromkeys(
             name
             for position, name in self.unmapped
-            if means_something(values[position])
+            if means_something(values[position], name)
         )
         title = as_text("title", title, left_out)
         collection = as_text("collection", collection, left_out)
         if url:
             if isinstance(url, str):
-                url = url.strip()
+                # Remove line breaks and tabs, as browsers do.
+                url = LINE_BREAKS.sub("", url.strip())
             return Record(line, url, title, collection, created_at, tuple(left_out))
         if collection and not (title or created_at or left_out):
             return CollectionRecord(line, collection)

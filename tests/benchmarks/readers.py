@@ -16,7 +16,7 @@ import time
 from contextlib import suppress
 
 from bookmarks.files import importing
-from bookmarks.files.decompression import UnreadableFile
+from bookmarks.files.content import UnreadableFile
 
 LINK = (
     '    <DT><A HREF="https://example.com/{n}?page=1&amp;x=2" '
