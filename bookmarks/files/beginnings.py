@@ -4,12 +4,14 @@ no bookmarks.
 
 import re
 
+from django.utils.translation import gettext as _
+
 # The first pattern that matches counts.
 FORMATS_BY_BEGINNING = {
     "XBEL": r"<xbel|<!doctype\s+xbel",
     "OPML": r"<opml",
     "XML": r"<\?xml",
-    "Opera's .adr": r"opera hotlist",
+    ".adr": r"opera hotlist",
     "HTML": r"<(!doctype|html|head|meta|title|h1|dl|a)\b",
     "JSON": r"\A\s*[\[{]",
     "CSV": r"\A[^\n]*[,;\t]",
@@ -23,4 +25,4 @@ def describe(beginning: str) -> str:
     for name, pattern in FORMATS_BY_BEGINNING.items():
         if re.search(pattern, beginning, re.IGNORECASE):
             return name
-    return "plain text"
+    return _("plain text")

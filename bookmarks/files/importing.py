@@ -248,7 +248,7 @@ def _validate_text(name: str, value: str) -> None:
         except UnicodeEncodeError:
             text = _(
                 "%(name)s cannot be decoded. If the file is not in UTF-8, name its "
-                "encoding: --encoding in a command, charset in the API."
+                "encoding."
             )
             raise ValueError(text % {"name": name}) from None
     if "\0" in value:

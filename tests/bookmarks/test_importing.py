@@ -67,7 +67,7 @@ def store(user_group, *records, collection=None):
             Record(1, URL, "\udcff"),
             (
                 "title cannot be decoded. If the file is not in UTF-8, name its "
-                "encoding: --encoding in a command, charset in the API."
+                "encoding."
             ),
         ),
         (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),

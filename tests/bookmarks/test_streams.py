@@ -182,7 +182,7 @@ Options: encoding = utf8, version=3
         ("html", b"url,title\nhttps://example.com/,A\n", "CSV"),
         ("html", XBEL.encode(), "XBEL"),
         ("html", XBEL.encode("utf-16"), "XBEL"),
-        ("html", ADR.encode(), "Opera's .adr"),
+        ("html", ADR.encode(), ".adr"),
         ("html", b'[{"url": "https://example.com/"}]', "JSON"),
         ("html", b"<!DOCTYPE html><html><p>Text</html>", "HTML"),
         ("html", b"https://example.com/", "plain text"),
