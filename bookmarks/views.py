@@ -1,6 +1,6 @@
 """The bookmark operations, and those on files and access tokens."""
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -37,7 +37,7 @@ from .authentication import AccessTokenAuthentication
 from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
 from .files.content import UnreadableFile, copied, open_content
 from .files.decoding import encoding_name
-from .files.exporting import download, load
+from .files.exporting import StorageUnavailable, download, load
 from .files.importing import read, store
 from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
@@ -334,7 +334,12 @@ class ImportView(AccessTokenView):
         limit = conf.max_import_size()
         api_request = cast(APIRequest, request)
         report = Report()
-        with copied(read_chunks(api_request, limit)) as file:
+        with ExitStack() as open_files:
+            try:
+                body = copied(read_chunks(api_request, limit))
+                file = open_files.enter_context(body)
+            except OSError as error:
+                raise StorageUnavailable from error
             # The size is checked before the parameters.
             if format_name is None:
                 raise missing("format")

@@ -295,6 +295,12 @@ def test_a_body_of_more_than_a_mebibyte_is_kept_on_the_disk(
     assert bool(moved) == is_on_disk
 
 
+def test_a_body_that_cannot_be_stored_is_a_503(send, settings):
+    settings.FILE_UPLOAD_TEMP_DIR = "/dev/null"
+
+    assert error_code(send(LINE.ljust(2**20 + 1)), 503) == "service_unavailable"
+
+
 def test_an_import_stops_at_its_time_limit(send, settings):
     settings.USERGROUPS_CALL_TIME_LIMIT = 0
 
