@@ -68,15 +68,21 @@ class RowReader:
         # not part of a cell, or None.
         self.url_position: int | None = None
         self.delimiter = max(DELIMITERS, key=first.count)
+        # translated once to save time
+        self.misplaced = _("Not CSV: a quotation mark is missing or misplaced.")
 
     def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
         while line := self.take():
             number = self.line
-            try:
-                cells = self.read_row(line)
-            except ValueError as error:
-                yield number, error
-                continue
+            # Most lines are like this. It is much faster than csv.reader().
+            if '"' not in line and len(line) <= MAX_LINE:
+                cells = line.rstrip("\r\n").split(self.delimiter)
+            else:
+                try:
+                    cells = self.read_row(line)
+                except ValueError as error:
+                    yield number, error
+                    continue
             if any(cells):
                 yield number, cells
 
@@ -110,8 +116,6 @@ class RowReader:
         if len(first) > MAX_LINE:
             problem = _("The line is longer than %(max)s characters.")
             raise ValueError(problem % {"max": MAX_LINE})
-        if '"' not in first:
-            return first.rstrip("\r\n").split(self.delimiter)
         cells = self.split(first)
         if cells is not None:
             return cells
@@ -130,7 +134,7 @@ class RowReader:
                 break
         self.line -= len(lines) - 1
         self.waiting.extendleft(reversed(lines[1:]))
-        raise ValueError(_("Not CSV: a quotation mark is missing or misplaced."))
+        raise ValueError(self.misplaced)
 
     def is_row_of_its_own(self, line: str) -> bool:
         """Return whether a line in a cell has a URL in the column of URLs."""

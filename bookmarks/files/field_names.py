@@ -78,7 +78,13 @@ SEPARATORS = dict.fromkeys(map(ord, " \t\r\n_-"))
 
 def normalized(name: str) -> str:
     """Return a name in lower case and without spaces, ``_`` and ``-``."""
-    return name[:MAX_NAME_LENGTH].translate(SEPARATORS).casefold()
+    return _normalized(name[:MAX_NAME_LENGTH])
+
+
+# Most objects of a file have the same keys.
+@lru_cache(maxsize=1000)
+def _normalized(name: str) -> str:
+    return name.translate(SEPARATORS).casefold()
 
 
 def means_something(value: Any, name: str = "") -> bool:
@@ -96,7 +102,7 @@ def means_something(value: Any, name: str = "") -> bool:
 
 
 def as_text(field: str, value: Any, left_out: dict[str, None]) -> str | None:
-    """Return the value of a title or a collection as text.
+    """Return a value of a title or a collection as text.
 
     An object stands for its name, as in the answers of Raindrop's and
     Linkwarden's APIs. Return None for any other value that is not text, and
@@ -118,6 +124,8 @@ class FieldMap:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.length = len(names)
+        # translated once to save time
+        self.no_url = _("The entry has no URL.")
         # The position of each name. Of several equal names, the first counts.
         found: dict[str, int] = {}
         for position, name in enumerate(names):
@@ -149,16 +157,20 @@ class FieldMap:
             for position, name in self.unmapped
             if means_something(values[position], name)
         )
-        title = as_text("title", title, left_out)
-        collection = as_text("collection", collection, left_out)
+        if title is not None and not isinstance(title, str):
+            title = as_text("title", title, left_out)
+        if collection is not None and not isinstance(collection, str):
+            collection = as_text("collection", collection, left_out)
         if url:
             if isinstance(url, str):
+                url = url.strip()
                 # Remove line breaks and tabs, as browsers do.
-                url = LINE_BREAKS.sub("", url.strip())
+                if not url.isprintable():
+                    url = LINE_BREAKS.sub("", url)
             return Record(line, url, title, collection, created_at, tuple(left_out))
         if collection and not (title or created_at or left_out):
             return CollectionRecord(line, collection)
-        return InvalidRecord(line, _("The entry has no URL."), title or None)
+        return InvalidRecord(line, self.no_url, title or None)
 
 
 class ObjectReader:

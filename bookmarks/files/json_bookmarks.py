@@ -9,7 +9,7 @@ are of no use in such a file.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from .content import UnreadableFile
 from .decoding import read_chunks
-from .field_names import ObjectReader, means_something, normalized
+from .field_names import NAMES, NESTED, ObjectReader, means_something, normalized
 from .json_folders import (
     FOLDER_TYPES,
     LIST_KEYS,
@@ -31,7 +31,7 @@ from .json_folders import (
     TAGS_FOLDER,
     Folders,
 )
-from .records import CollectionRecord, FileRecord, Record
+from .records import CollectionRecord, FileRecord, InvalidRecord, Record
 
 # Of arrays and objects.
 MAX_DEPTH = 500
@@ -86,11 +86,12 @@ class JsonReader:
     parser.
     """
 
-    def __init__(self, folders: Folders) -> None:
-        # The folders that are known from the start.
-        self.folders = folders
+    def __init__(self, folders: Folders | None = None) -> None:
+        # The folders that a first reading has found. Without them, the records
+        # only show where the bookmarks are.
+        self.folders = folders or Folders()
         self.found = Folders()
-        self.objects = ObjectReader()
+        self.read_record = ObjectReader().record if folders else only_url
         # The innermost array or object that has not ended.
         self.container = Container()
         self.container_count = 0
@@ -197,7 +198,7 @@ class JsonReader:
         is_folder = has_records or has_list or container.key == LISTS
         if is_folder and container.may_be_folder:
             self.found.add(container.number, values)
-        record = self.objects.record(self.bookmark_count + 1, values)
+        record = self.read_record(self.bookmark_count + 1, values)
         if isinstance(record, Record):
             self.add_bookmark(record, values.get(LISTS), parent.collection)
             return
@@ -243,6 +244,17 @@ class JsonReader:
             self.end_container()
 
 
+def only_url(line: int, values: Mapping[str, Any]) -> FileRecord:
+    """Return a Record if an object has a URL, without its other fields."""
+    nested = values.get(NESTED)
+    if isinstance(nested, dict) and nested.get("url"):
+        return Record(line)
+    for key, value in values.items():
+        if value and normalized(key) in NAMES["url"]:
+            return Record(line)
+    return InvalidRecord(line, "")
+
+
 def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each bookmark.
 
@@ -251,7 +263,7 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     The text is read twice, because the name of a folder may come after the
     bookmarks in it.
     """
-    first = JsonReader(Folders())
+    first = JsonReader()
     with suppress(UnreadableFile):
         deque(first.read(text), maxlen=0)
     first.close()
