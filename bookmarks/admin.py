@@ -402,10 +402,11 @@ class BookmarkAdmin(OwnedAdmin):
             for row in rows
             if row.collection_id != (collection and collection.pk)
         }
-        of_group = Bookmark.objects.filter(
-            user_group=rows[0].user_group_id if rows else None
-        )
-        results = of_group.move_many([str(key) for key in to_move], collection)
+        results = []
+        if rows:
+            ids = [str(key) for key in to_move]
+            user_group = rows[0].user_group
+            results = Bookmark.objects.move_by_ids(user_group, ids, collection)
         moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
         log_rows(
             request.user,

@@ -220,27 +220,21 @@ class Bookmark(DatedModel):
 
         Raises ValueError if the URL has no digest yet and is invalid.
         """
-        return self.collection_id or NO_COLLECTION, bytes(
-            self.url_digest
-        ) or web_url.digest(self.url)
+        digest = bytes(self.url_digest) or web_url.digest(self.url)
+        return self.collection_id or NO_COLLECTION, digest
 
     def clean(self) -> None:
         """Raise ValidationError if the collection belongs to another user
         group.
         """
-        if (
-            self.collection is not None
-            and self.collection.user_group_id != self.user_group_id
-        ):
-            raise ValidationError(
-                {"collection": _("The user group has no such collection.")}
-            )
+        if self.collection is None:
+            return
+        if self.collection.user_group_id != self.user_group_id:
+            reason = _("The user group has no such collection.")
+            raise ValidationError({"collection": reason})
 
     def validate_constraints(self, exclude: Any = None) -> None:
-        shown_at = next(
-            (name for name in ("url", "collection") if name not in (exclude or ())),
-            NON_FIELD_ERRORS,
-        )
+        shown = [name for name in ("url", "collection") if name not in (exclude or ())]
         with suppress(ValueError):  # the field's validator reports an invalid URL
             self.url_digest = web_url.digest(self.url)
         # Django's own check would not insert the row's ``collection_id`` in
@@ -249,4 +243,5 @@ class Bookmark(DatedModel):
             user_group=self.user_group_id, collection=self.collection_id
         )
         if same.filter(url_digest=self.url_digest).exclude(pk=self.pk).exists():
-            raise ValidationError({shown_at: BOOKMARK_EXISTS})
+            field = shown[0] if shown else NON_FIELD_ERRORS
+            raise ValidationError({field: BOOKMARK_EXISTS})

@@ -7,23 +7,20 @@ from functools import partial
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import (
-    OpenApiExample,
-    OpenApiParameter,
-    OpenApiRequest,
-    OpenApiResponse,
-)
+from drf_spectacular.utils import OpenApiExample, OpenApiRequest, OpenApiResponse
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.api import batches
 from usergroups.api.deadlines import TimeLimitExceeded
+from usergroups.api.errors import MissingField
 from usergroups.api.openapi import (
     ETAG,
     IF_MATCH,
     id_parameter,
-    missing,
     operation,
     page_query,
+    page_response,
+    response_header,
     success_response,
 )
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
@@ -42,9 +39,11 @@ BOOKMARK = {
     "created_at": "2026-01-31T09:26:53.589793Z",
     "updated_at": "2026-01-31T09:26:53.589793Z",
 }
-FIELDS = {key: BOOKMARK[key] for key in ("url", "title", "collection")}  # of a request
-
-page_response = partial(success_response, next=None, previous=None)
+FIELDS = {
+    "url": BOOKMARK["url"],
+    "title": BOOKMARK["title"],
+    "collection": BOOKMARK["collection"],
+}
 
 INVALID_URL = ValidationError({"url": [ErrorDetail(NO_SCHEME, "invalid")]})
 
@@ -52,7 +51,7 @@ bookmark_operation = partial(operation, tags=["Bookmarks"])
 BOOKMARK_ID = id_parameter("The bookmark's `id`.", BOOKMARK["id"])
 
 list_bookmarks = bookmark_operation(
-    operation_id="list_bookmarks",
+    "list_bookmarks",
     summary="List bookmarks",
     description=(
         "Lists the bookmarks of the access token's user group that match all filters. "
@@ -68,11 +67,11 @@ list_bookmarks = bookmark_operation(
         "q": "reports",
     },
     responses={200: page_response("A page of bookmarks.", bookmarks=[BOOKMARK])},
-    failures=[INVALID_LIMIT, exceptions.InvalidCollection()],
+    errors=[INVALID_LIMIT, exceptions.InvalidCollection()],
 )
 
 create_bookmark = bookmark_operation(
-    operation_id="create_bookmark",
+    "create_bookmark",
     summary="Create a bookmark",
     description=(
         "The bookmark belongs to the access token's user group, which is returned with "
@@ -83,7 +82,7 @@ create_bookmark = bookmark_operation(
         "never fetched."
     ),
     parameters=[ETAG],
-    request=FIELDS,
+    body=FIELDS,
     responses={
         200: success_response(
             "The bookmark already existed.", user_group=USER_GROUP, bookmark=BOOKMARK
@@ -92,25 +91,25 @@ create_bookmark = bookmark_operation(
             "The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK
         ),
     },
-    failures=[INVALID_URL, exceptions.InvalidCollection()],
+    errors=[INVALID_URL, exceptions.InvalidCollection()],
 )
 
 get_bookmark = bookmark_operation(
-    operation_id="get_bookmark",
+    "get_bookmark",
     summary="Retrieve a bookmark",
     parameters=[BOOKMARK_ID, ETAG],
     responses={200: success_response("The bookmark.", bookmark=BOOKMARK)},
-    failures=[exceptions.BookmarkNotFound()],
+    errors=[exceptions.BookmarkNotFound()],
 )
 
 update_bookmark = bookmark_operation(
-    operation_id="update_bookmark",
+    "update_bookmark",
     summary="Update a bookmark",
     description="Changes the given fields. Omitted fields stay unchanged.",
     parameters=[BOOKMARK_ID, IF_MATCH, ETAG],
-    request=FIELDS,
+    body=FIELDS,
     responses={200: success_response("The updated bookmark.", bookmark=BOOKMARK)},
-    failures=[
+    errors=[
         INVALID_URL,
         exceptions.InvalidCollection(),
         exceptions.BookmarkNotFound(),
@@ -119,11 +118,11 @@ update_bookmark = bookmark_operation(
 )
 
 delete_bookmark = bookmark_operation(
-    operation_id="delete_bookmark",
+    "delete_bookmark",
     summary="Delete a bookmark",
     parameters=[BOOKMARK_ID, IF_MATCH],
     responses={200: success_response("The bookmark was deleted.")},
-    failures=[exceptions.BookmarkNotFound()],
+    errors=[exceptions.BookmarkNotFound()],
 )
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
@@ -135,7 +134,7 @@ NOT_FOUND = batches.failed(exceptions.BookmarkNotFound())
 DUPLICATE = batches.failed(exceptions.BookmarkExists())
 
 create_bookmarks = bookmark_operation(
-    operation_id="create_bookmarks",
+    "create_bookmarks",
     summary="Create many bookmarks",
     description=(
         "Takes up to 1,000 bookmarks in a body of up to 8 MiB. Each item has the "
@@ -144,7 +143,7 @@ create_bookmarks = bookmark_operation(
         "`status` and the body that a single create request would return, without the "
         "user group."
     ),
-    request={"bookmarks": [FIELDS, {"url": "example.com"}]},
+    body={"bookmarks": [FIELDS, {"url": "example.com"}]},
     responses={
         200: success_response(
             "The result of each item.",
@@ -152,25 +151,25 @@ create_bookmarks = bookmark_operation(
             results=[CREATED, INVALID],
         )
     },
-    failures=[missing("bookmarks")],
+    errors=[MissingField("bookmarks")],
 )
 
 delete_bookmarks = bookmark_operation(
-    operation_id="delete_bookmarks",
+    "delete_bookmarks",
     summary="Delete many bookmarks",
     description=(
         "Takes up to 1,000 ids. `results` lists one result for each id, in the same "
         "order: the `status` and the body that a single delete request would return."
     ),
-    request={"ids": IDS},
+    body={"ids": IDS},
     responses={
         200: success_response("The result of each id.", results=[DELETED, NOT_FOUND])
     },
-    failures=[missing("ids")],
+    errors=[MissingField("ids")],
 )
 
 move_bookmarks = bookmark_operation(
-    operation_id="move_bookmarks",
+    "move_bookmarks",
     summary="Move many bookmarks",
     description=(
         "Takes up to 1,000 ids and moves the bookmarks to a collection, or out of "
@@ -178,11 +177,11 @@ move_bookmarks = bookmark_operation(
         "each id, in the same order: the `status` and the body that a single update "
         "request would return."
     ),
-    request={"ids": IDS, "collection": BOOKMARK["collection"]},
+    body={"ids": IDS, "collection": BOOKMARK["collection"]},
     responses={
         200: success_response("The result of each id.", results=[MOVED, DUPLICATE])
     },
-    failures=[missing("ids"), exceptions.InvalidCollection()],
+    errors=[MissingField("ids"), exceptions.InvalidCollection()],
 )
 
 COLLECTION = {
@@ -196,7 +195,7 @@ collection_operation = partial(operation, tags=["Collections"])
 COLLECTION_ID = id_parameter("The collection's `id`.", COLLECTION["id"])
 
 list_collections = collection_operation(
-    operation_id="list_collections",
+    "list_collections",
     summary="List collections",
     description=(
         "Lists the collections of the access token's user group. Request `next` until "
@@ -204,39 +203,39 @@ list_collections = collection_operation(
     ),
     query={**page_query(COLLECTION["id"]), "name": COLLECTION["name"]},
     responses={200: page_response("A page of collections.", collections=[COLLECTION])},
-    failures=[INVALID_LIMIT],
+    errors=[INVALID_LIMIT],
 )
 
 create_collection = collection_operation(
-    operation_id="create_collection",
+    "create_collection",
     summary="Create a collection",
     parameters=[ETAG],
-    request={"name": COLLECTION["name"]},
+    body={"name": COLLECTION["name"]},
     responses={
         201: success_response("The collection was created.", collection=COLLECTION)
     },
-    failures=[missing("name"), exceptions.CollectionExists()],
+    errors=[MissingField("name"), exceptions.CollectionExists()],
 )
 
 get_collection = collection_operation(
-    operation_id="get_collection",
+    "get_collection",
     summary="Retrieve a collection",
     parameters=[COLLECTION_ID, ETAG],
     responses={200: success_response("The collection.", collection=COLLECTION)},
-    failures=[exceptions.CollectionNotFound()],
+    errors=[exceptions.CollectionNotFound()],
 )
 
 update_collection = collection_operation(
-    operation_id="update_collection",
+    "update_collection",
     summary="Rename a collection",
     parameters=[COLLECTION_ID, IF_MATCH, ETAG],
-    request={"name": COLLECTION["name"]},
+    body={"name": COLLECTION["name"]},
     responses={200: success_response("The updated collection.", collection=COLLECTION)},
-    failures=[exceptions.CollectionNotFound(), exceptions.CollectionExists()],
+    errors=[exceptions.CollectionNotFound(), exceptions.CollectionExists()],
 )
 
 delete_collection = collection_operation(
-    operation_id="delete_collection",
+    "delete_collection",
     summary="Delete a collection",
     description=(
         "Its bookmarks are kept, without a collection. If bookmarks become duplicates, "
@@ -244,17 +243,11 @@ delete_collection = collection_operation(
     ),
     parameters=[COLLECTION_ID, IF_MATCH],
     responses={200: success_response("The collection was deleted.")},
-    failures=[exceptions.CollectionNotFound(), TooLargeToDelete()],
+    errors=[exceptions.CollectionNotFound(), TooLargeToDelete()],
 )
 
 file_operation = partial(operation, tags=["Files"])
-FILE_NAME = OpenApiParameter(
-    "Content-Disposition",
-    str,
-    "header",
-    description="The name of the file.",
-    response=True,
-)
+FILE_NAME = response_header("Content-Disposition", "The name of the file.", [200])
 INVALID_FORMAT = ValidationError(
     {"format": [ErrorDetail('"xml" is not a valid choice.', "invalid_choice")]}
 )
@@ -280,10 +273,13 @@ EXPORT_EXAMPLES = {
     MEDIA_TYPES[name]: "".join(module.write([EXPORTED]))
     for name, module in EXPORT_FORMATS.items()
 }
-JSON_EXAMPLE = '[{"href": "https://example.com/", "description": "Example"}]'
+IMPORT_EXAMPLES = {
+    **EXPORT_EXAMPLES,
+    ANY_FORMAT: '[{"href": "https://example.com/", "description": "Example"}]',
+}
 
 import_bookmarks = file_operation(
-    operation_id="import_bookmarks",
+    "import_bookmarks",
     summary="Import a file",
     description=(
         "Takes a file of a browser, of another service or of an export as the body. "
@@ -298,23 +294,23 @@ import_bookmarks = file_operation(
         "at which an import ended because of it."
     ),
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
-    sent_file={
+    request={
         media_type: OpenApiRequest(
             OpenApiTypes.BINARY, examples=[OpenApiExample("File", text)]
         )
-        for media_type, text in {**EXPORT_EXAMPLES, ANY_FORMAT: JSON_EXAMPLE}.items()
+        for media_type, text in IMPORT_EXAMPLES.items()
     },
     responses={200: success_response("What was imported.", report=REPORT)},
-    failures=[
+    errors=[
         INVALID_FORMAT,
-        missing("format"),
+        MissingField("format"),
         exceptions.InvalidCollection(),
         exceptions.UnreadableImport("No bookmarks found. The file looks like CSV."),
     ],
 )
 
 export_bookmarks = file_operation(
-    operation_id="export_bookmarks",
+    "export_bookmarks",
     summary="Export a file",
     description=(
         "Returns the bookmarks of the user group, or of one of its collections, as a "
@@ -330,7 +326,7 @@ export_bookmarks = file_operation(
         )
         for media_type, text in EXPORT_EXAMPLES.items()
     },
-    failures=[INVALID_FORMAT, exceptions.InvalidCollection(), TimeLimitExceeded()],
+    errors=[INVALID_FORMAT, exceptions.InvalidCollection(), TimeLimitExceeded()],
 )
 
 ACCESS_TOKEN: dict[str, Any] = {
@@ -349,7 +345,7 @@ access_token_operation = partial(operation, tags=["Access tokens"])
 ACCESS_TOKEN_ID = id_parameter("The access token's `id`.", ACCESS_TOKEN["id"])
 
 list_access_tokens = access_token_operation(
-    operation_id="list_access_tokens",
+    "list_access_tokens",
     summary="List access tokens",
     description=(
         "Lists the access tokens of a user group, including expired and revoked ones, "
@@ -362,18 +358,18 @@ list_access_tokens = access_token_operation(
     responses={
         200: page_response("A page of access tokens.", access_tokens=[ACCESS_TOKEN])
     },
-    failures=[ID_MISSING, INVALID_LIMIT, UserGroupNotFound()],
+    errors=[ID_MISSING, INVALID_LIMIT, UserGroupNotFound()],
 )
 
 issue_access_token = access_token_operation(
-    operation_id="issue_access_token",
+    "issue_access_token",
     summary="Issue an access token",
     description=(
         "Issues an access token, which gives access to the bookmarks and collections "
         "of the user group. Only this response has its `secret`. A user group has at "
         "most 1,000 tokens that are neither expired nor revoked."
     ),
-    request={
+    body={
         "user_group_id": "example_1",
         "name": ACCESS_TOKEN["name"],
         "read_only": False,
@@ -385,14 +381,14 @@ issue_access_token = access_token_operation(
             access_token={**ACCESS_TOKEN, "secret": SECRET},
         )
     },
-    failures=[ID_MISSING, UserGroupNotFound(), exceptions.TooManyAccessTokens()],
+    errors=[ID_MISSING, UserGroupNotFound(), exceptions.TooManyAccessTokens()],
 )
 
 revoke_access_token = access_token_operation(
-    operation_id="revoke_access_token",
+    "revoke_access_token",
     summary="Revoke an access token",
     description="Revokes the token permanently. Revoking it again changes nothing.",
     parameters=[ACCESS_TOKEN_ID],
     responses={200: success_response("The access token is revoked.")},
-    failures=[exceptions.AccessTokenNotFound()],
+    errors=[exceptions.AccessTokenNotFound()],
 )

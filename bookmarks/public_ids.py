@@ -1,22 +1,25 @@
-"""Look up, update and delete rows by their public id, a UUID that clients
-treat as opaque text.
+"""Look up, update and delete rows of a user group by their public id, a UUID
+that clients treat as opaque text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
-from django.db import models
-
-from usergroups.db.compiled_statements import CompiledSelect, parameters
+from usergroups.db.compiled_statements import (
+    CompiledStatement,
+    compile_select,
+    parameters,
+)
+from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
-M = TypeVar("M", bound=models.Model)
+M = TypeVar("M", bound=WritingModel)
 
 
 class Duplicate(Exception):
@@ -33,78 +36,93 @@ class Duplicate(Exception):
 def parse_public_id(public_id: object) -> UUID | None:
     """Return the UUID, or None if the text is not a UUID in canonical form."""
     with suppress(ValueError):
-        if str(key := UUID(str(public_id))) == public_id:
+        key = UUID(str(public_id))
+        if str(key) == public_id:
             return key
     return None
 
 
 class PublicIdQuerySet(WritingQuerySet[M]):
-    def find(
+    """Reads and writes the rows of a user group by their public id."""
+
+    def find_by_id(
         self, user_group: UserGroup, public_id: object, *, for_write: bool = False
     ) -> M | None:
         """Return the user group's row with this id, or None.
 
         With ``for_write``, read the database for writes.
-
-        Call this on the manager, because the filters of a queryset are
-        ignored.
         """
-        if (key := parse_public_id(public_id)) is None:
+        key = parse_public_id(public_id)
+        if key is None:
             return None
-        select = _select_by_id(
-            type(self), self.model, self.db_for_write if for_write else self.db
-        )
-        return next(iter(select(user_group=user_group.pk, id=key)), None)
+        rows = self.for_write() if for_write else self
+        if rows.has_filters:
+            return rows.filter(user_group=user_group, pk=key).first()
+        select = _select_by_id(type(rows), rows.model, rows.db)
+        found = select.execute(user_group=user_group, id=key)
+        return found[0] if found else None
 
-    def change(
+    def update_by_id(
         self,
+        user_group: UserGroup,
         public_id: object,
         versions: Sequence[datetime] | None = None,
         **changes: Any,
     ) -> M:
-        """Update only the given fields and return the row as it is afterwards.
+        """Update only the given fields of the user group's row with this id,
+        and return the row as it is afterwards.
 
         Raises DoesNotExist if there is no such row, Modified if its
-        ``updated_at`` is not among ``versions``, Duplicate if the change
-        violates a uniqueness constraint, and IntegrityError if it refers to a
-        row that has been deleted.
+        ``updated_at`` is not among ``versions``, ValidationError if a value is
+        invalid, Duplicate if the change violates a uniqueness constraint, and
+        IntegrityError if it refers to a row that has been deleted.
         """
-        rows = self.for_write().filter(pk=parse_public_id(public_id))
+        self.model(**changes).validate_fields(changes)
+        rows = self._with_id(user_group, public_id)
 
         def refuse_duplicate() -> None:
-            if key := rows.duplicate_of(**changes):
+            key = rows._find_duplicate(user_group, changes)
+            if key is not None:
                 raise Duplicate(key)
 
         return retry_on_conflict(
-            lambda: rows.update_version(versions, **changes),
+            lambda: rows._update_version(versions, **changes),
             rows.db,
-            explain=refuse_duplicate,
+            refuse_duplicate,
         )
 
-    def duplicate_of(self, **changes: Any) -> UUID | None:
-        """Return the key of the row that would be duplicated, or None.
-
-        The queryset has only the row to change.
-        """
-        raise NotImplementedError
-
-    def remove(
-        self, public_id: object, versions: Sequence[datetime] | None = None
+    def delete_by_id(
+        self,
+        user_group: UserGroup,
+        public_id: object,
+        versions: Sequence[datetime] | None = None,
     ) -> None:
-        """Delete the row.
+        """Delete the user group's row with this id.
 
         Raises DoesNotExist if there is no such row, Modified if its
         ``updated_at`` is not among ``versions`` and, unlike ``delete()``,
         TooManyDependants if too many rows depend on it.
         """
-        self.for_write().filter(pk=parse_public_id(public_id)).delete_version(versions)
+        self._with_id(user_group, public_id)._delete_version(versions)
+
+    def _with_id(self, user_group: UserGroup, public_id: object) -> Self:
+        """Filter the user group's row with this id, on the database for
+        writes.
+        """
+        key = parse_public_id(public_id)
+        return self.for_write().filter(user_group=user_group, pk=key)
+
+    def _find_duplicate(
+        self, user_group: UserGroup, changes: Mapping[str, Any]
+    ) -> UUID | None:
+        """Return the key of the user group's row that the only row of this
+        queryset would duplicate with these changes, or None.
+        """
+        raise NotImplementedError
 
 
 @cache
-def _select_by_id(queryset: Any, model: Any, using: str) -> CompiledSelect[Any]:
-    """Return the compiled statement that reads a row of a user group by its
-    id.
-    """
-    return CompiledSelect(
-        queryset(model, using=using).filter(**parameters(model, "user_group", "id"))
-    )
+def _select_by_id(queryset: Any, model: Any, using: str) -> CompiledStatement[Any]:
+    """Return the statement that reads a row of a user group by its id."""
+    rows = queryset(model, using=using)
+    return compile_select(rows.filter(**parameters(model, "user_group", "id")))

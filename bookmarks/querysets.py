@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import orjson
@@ -17,8 +17,8 @@ from django.utils import timezone
 from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
 from usergroups.db.compiled_statements import (
-    CompiledSelect,
     CompiledStatement,
+    compile_select,
     parameters,
 )
 from usergroups.db.retry import retry_on_conflict
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 # replaces NULL in the unique index, which treats NULLs as different
 NO_COLLECTION = UUID(int=0)
-MAX_CONDITIONS = 500  # joined by OR in one query; SQLite raises an error for 1,000
+# joined by OR in one query; SQLite raises an error for 1,000
+MAX_CONDITIONS = 500
 # rows in one UPDATE, whose time grows with the square of their number
 MAX_UPDATED = 200
 
@@ -56,19 +57,21 @@ JSON objects.
 
 
 class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
-    def matching(
-        self, user_group: UserGroup, filters: Mapping[str, Any]
+    """Reads and writes the bookmarks of a user group."""
+
+    def filter_by_query(
+        self, user_group: UserGroup, query: Mapping[str, Any]
     ) -> "BookmarkQuerySet":
         """Filter by user group, and by ``collection`` (None for none), ``url``
         and ``created_since``, where given.
         """
         bookmarks = self.filter(user_group=user_group)
-        if "collection" in filters:
-            bookmarks = bookmarks.filter(collection=filters["collection"])
-        if "url" in filters:
-            bookmarks = bookmarks.filter(url_digest=web_url.digest(filters["url"]))
-        if "created_since" in filters:
-            bookmarks = bookmarks.filter(created_at__gte=filters["created_since"])
+        if "collection" in query:
+            bookmarks = bookmarks.filter(collection=query["collection"])
+        if "url" in query:
+            bookmarks = bookmarks.filter(url_digest=web_url.digest(query["url"]))
+        if "created_since" in query:
+            bookmarks = bookmarks.filter(created_at__gte=query["created_since"])
         return bookmarks
 
     def add(
@@ -82,70 +85,64 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         """Get or create the user group's bookmark of ``url`` in
         ``collection``. Return it and whether it was created.
 
-        ``fields`` are set only if it is created. Raises ValueError if the URL
-        is invalid or the collection belongs to another user group, and
+        ``fields`` are set only if it is created. Raises ValidationError if a
+        value is invalid or the collection belongs to another user group, and
         IntegrityError if the user group or the collection is deleted.
         """
-        if collection is not None and collection.user_group_id != user_group.pk:
-            raise ValueError("The collection belongs to another user group.")
         using = self.db_for_write
-        bookmark = self.model(
-            user_group=user_group, url=url, collection=collection, **fields
-        )
+        bookmark = self._new(user_group, url=url, collection=collection, **fields)
 
-        def get_or_create() -> "tuple[Bookmark, bool]":
-            if _compiled_insert(self.model, using).insert(bookmark):
-                announce(signals.created, [bookmark], using)
-                return bookmark, True
-            collection_key, digest = bookmark.unique_key
-            select = _select_by_unique_key(type(self), self.model, using)
-            if existing := select(
-                user_group=user_group.pk, url_digest=digest, collection=collection_key
-            ):
-                return existing[0], False
-            raise IntegrityError(
-                "The conflicting bookmark was deleted before it could be read."
-            )
+        def create() -> "tuple[Bookmark, bool]":
+            bookmark.save(using=using, force_insert=True)
+            return bookmark, True
+
+        def find_existing() -> "tuple[Bookmark, bool] | None":
+            rows = self.using(using)
+            existing = rows._find_by_unique_key(user_group, bookmark.unique_key)
+            return (existing, False) if existing else None
 
         # It writes with a single statement.
-        return retry_on_conflict(get_or_create, using, atomic=False)
+        return retry_on_conflict(create, using, find_existing, atomic=False)
 
-    def change(
+    def _new(self, user_group: UserGroup, *, url: str, **fields: Any) -> "Bookmark":
+        """Return an unsaved bookmark.
+
+        Raises ValidationError if a value is invalid or the collection belongs
+        to another user group.
+        """
+        valid_url = web_url.clean(url)
+        bookmark = self.model(user_group=user_group, url=valid_url, **fields)
+        bookmark.validate_fields(["url", "title"])
+        bookmark.clean()
+        return bookmark
+
+    def update_by_id(
         self,
+        user_group: UserGroup,
         public_id: object,
         versions: Sequence[datetime] | None = None,
         **changes: Any,
     ) -> "Bookmark":
-        """Update the given fields and return the bookmark.
-
-        Its ``updated_at`` must be among ``versions``, if given.
-
-        Raises what ``PublicIdQuerySet.change`` raises, and ValueError if the
-        new URL is invalid.
-        """
         if "url" in changes:
-            changes["url_digest"] = web_url.digest(changes["url"])
-        return super().change(public_id, versions, **changes)
+            url = web_url.clean(changes["url"])
+            changes |= {"url": url, "url_digest": url.digest}
+        return super().update_by_id(user_group, public_id, versions, **changes)
 
-    def duplicate_of(self, **changes: Any) -> UUID | None:
-        bookmark = self.get()  # the row to change
+    def _find_duplicate(
+        self, user_group: UserGroup, changes: Mapping[str, Any]
+    ) -> UUID | None:
+        changed = self.get()
         for name, value in changes.items():
-            setattr(bookmark, name, value)
-        others = (
-            self.model.objects.using(self.db)
-            .filter(user_group=bookmark.user_group_id)
-            .exclude(pk=bookmark.pk)
-        )
-        return next(
-            (
-                other.pk
-                for other in others.by_unique_key([bookmark.unique_key]).values()
-            ),
-            None,
-        )
+            setattr(changed, name, value)
+        others = self.model.objects.using(self.db).exclude(pk=changed.pk)
+        duplicates = others._by_unique_key(user_group, [changed.unique_key])
+        return duplicates[changed.unique_key].pk if duplicates else None
 
-    def move_many(
-        self, public_ids: Sequence[object], collection: "Collection | None"
+    def move_by_ids(
+        self,
+        user_group: UserGroup,
+        public_ids: Sequence[object],
+        collection: "Collection | None",
     ) -> "list[Bookmark | type[Duplicate] | None]":
         """Move bookmarks to ``collection``, or out of their collections if it
         is None. Return a result for each id.
@@ -155,55 +152,45 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         the collection. Raises IntegrityError if the collection is deleted.
         """
         keys: list[Any] = [parse_public_id(public_id) for public_id in public_ids]
-        bookmarks = self.for_write()
+        bookmarks = self.for_write().filter(user_group=user_group)
         results = retry_on_conflict(
-            lambda: bookmarks._move_many(keys, collection), bookmarks.db
+            lambda: bookmarks._move(user_group, keys, collection), bookmarks.db
         )
         return [results.get(key) for key in keys]
 
-    def _move_many(
-        self, keys: Sequence[Any], collection: "Collection | None"
+    def _move(
+        self,
+        user_group: UserGroup,
+        keys: Sequence[Any],
+        collection: "Collection | None",
     ) -> "dict[UUID | None, Bookmark | type[Duplicate] | None]":
-        rows = (
-            self.select_related(None)
-            .filter(pk__in=keys)
-            .select_for_update()
-            .order_by("pk")
-        )
-        found = {bookmark.pk: bookmark for bookmark in rows}
-        collection_key = collection.pk if collection else NO_COLLECTION
+        rows = self.select_related(None).filter(pk__in=keys)
+        found = {row.pk: row for row in rows.select_for_update().order_by("pk")}
+        new_collection = collection.pk if collection else NO_COLLECTION
         new_keys = {
-            key: (collection_key, bytes(bookmark.url_digest))
+            key: (new_collection, bytes(bookmark.url_digest))
             for key, bookmark in found.items()
         }
-        owners = {
-            unique_key: bookmark.pk
-            for unique_key, bookmark in self.by_unique_key(new_keys.values()).items()
-        }
+        present = self._by_unique_key(user_group, new_keys.values())
+        owners = {unique_key: bookmark.pk for unique_key, bookmark in present.items()}
         results: dict[UUID | None, Any] = {}
-        for key in dict.fromkeys(key for key in keys if key in found):
+        for key in keys:
+            if key not in found:
+                continue
             # The first of several bookmarks with the same URL becomes the
             # owner of their unique key.
-            results[key] = (
-                found[key]
-                if owners.setdefault(new_keys[key], key) == key
-                else Duplicate
-            )
+            owner = owners.setdefault(new_keys[key], key)
+            results[key] = found[key] if owner == key else Duplicate
         # after the move
-        inside = [
-            bookmark for bookmark in results.values() if bookmark is not Duplicate
+        inside = [each for each in results.values() if each is not Duplicate]
+        moved = [
+            bookmark
+            for bookmark in inside
+            if (bookmark.collection_id or NO_COLLECTION) != new_collection
         ]
-        moved, now = (
-            [
-                row
-                for row in inside
-                if (row.collection_id or NO_COLLECTION) != collection_key
-            ],
-            timezone.now(),
-        )
-        self.filter(pk__in=[bookmark.pk for bookmark in moved]).update(
-            collection=collection, updated_at=now
-        )
+        now = timezone.now()
+        to_move = self.filter(pk__in=[bookmark.pk for bookmark in moved])
+        to_move.update(collection=collection, updated_at=now)
         for bookmark in moved:
             bookmark.updated_at = now
         for bookmark in inside:
@@ -211,30 +198,29 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         announce_update(moved, self.db, ["collection"])
         return results
 
-    def remove_many(self, public_ids: Sequence[object]) -> list[bool]:
+    def delete_by_ids(
+        self, user_group: UserGroup, public_ids: Sequence[object]
+    ) -> list[bool]:
         """Delete bookmarks and return, in order, whether each existed."""
         keys: list[Any] = [parse_public_id(public_id) for public_id in public_ids]
-        bookmarks = self.for_write()
+        bookmarks = self.for_write().filter(user_group=user_group, pk__in=keys)
 
-        def remove() -> set[UUID]:
-            found = set(
-                bookmarks.filter(pk__in=keys)
-                .select_for_update()
-                .order_by("pk")
-                .values_list("pk", flat=True)
-            )
-            bookmarks.filter(pk__in=found).delete()
+        def delete() -> set[UUID]:
+            locked = bookmarks.select_for_update().order_by("pk")
+            found = set(locked.values_list("pk", flat=True))
+            bookmarks.filter(pk__in=found)._delete()
             return found
 
-        removed = retry_on_conflict(remove, bookmarks.db)
+        deleted = retry_on_conflict(delete, bookmarks.db)
         existed = []
         for key in keys:
-            existed.append(key in removed)
-            removed.discard(key)  # A repeated id is reported as deleted only once.
+            existed.append(key in deleted)
+            # A repeated id is reported as deleted only once.
+            deleted.discard(key)
         return existed
 
     def add_many(
-        self, user_group: UserGroup, items: Sequence[dict[str, Any]]
+        self, user_group: UserGroup, items: Sequence[Mapping[str, Any]]
     ) -> list[tuple["Bookmark", bool]]:
         """Do what ``add`` does for each item, a dict of a bookmark's fields,
         and return the results in their order.
@@ -242,22 +228,21 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         PostgreSQL runs one INSERT for all items. Either all of them are stored
         or none.
         """
-        bookmarks, now = self.for_write().filter(user_group=user_group), timezone.now()
-        candidates = [
-            self.model(
-                **{"created_at": now, **item}, updated_at=now, user_group=user_group
-            )
-            for item in items
-        ]
+        bookmarks = self.for_write()
+        now = timezone.now()
+        defaults = {"created_at": now, "updated_at": now}
+        candidates = [self._new(user_group, **{**defaults, **item}) for item in items]
         keys = [candidate.unique_key for candidate in candidates]
-        # keeps the first of several duplicates
-        new = dict(zip(reversed(keys), reversed(candidates), strict=True))
+        new: dict[UniqueKey, Bookmark] = {}
+        for key, candidate in zip(keys, candidates, strict=True):
+            # keeps the first of several duplicates
+            new.setdefault(key, candidate)
         stored = retry_on_conflict(
             lambda: bookmarks._add_many(user_group, new, now), bookmarks.db
         )
         return [
-            (stored[key], stored[key].pk == own.pk)
-            for key, own in zip(keys, candidates, strict=True)
+            (stored[key], stored[key].pk == candidate.pk)
+            for key, candidate in zip(keys, candidates, strict=True)
         ]
 
     def _add_many(
@@ -283,9 +268,11 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             key: bookmark for key, bookmark in new.items() if bookmark.pk in created
         }
         for bookmark in stored.values():
-            bookmark._state.adding, bookmark._state.db = False, self.db
-        if len(stored) < len(new):
-            stored |= self.by_unique_key(new.keys() - stored.keys())
+            bookmark._state.adding = False
+            bookmark._state.db = self.db
+        missing = new.keys() - stored.keys()
+        if missing:
+            stored |= self._by_unique_key(user_group, missing)
         if len(stored) < len(new):
             raise IntegrityError(
                 "A conflicting bookmark was deleted before it could be read."
@@ -300,7 +287,6 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
 
         Each row has the values of all columns by name, except the user group
         and ``updated_at``, which becomes ``now``. Call this in a transaction.
-        The filters of the queryset are ignored.
         """
         if not rows:
             return set()
@@ -310,60 +296,71 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             rows,
             key=lambda row: (row["url_digest"], row["collection_id"] or NO_COLLECTION),
         )
-        connection = connections[self.db]
-        if connection.vendor == "postgresql":
-            # One parameter for all rows takes a third of the time of a
-            # parameter for each value. bytea in hexadecimal
-            text = orjson.dumps(
-                ordered, default=lambda digest: f"\\x{digest.hex()}"
-            ).decode()
-            quote = connection.ops.quote_name
-            sql = INSERT_ROWS.format(
-                table=quote(self.model._meta.db_table),
-                columns=", ".join(map(quote, rows[0])),
-            )
-            with connection.cursor() as cursor:
-                cursor.execute(sql, [user_group.pk, now, text])
-                created = {key for (key,) in cursor.fetchall()}
+        if connections[self.db].vendor == "postgresql":
+            created = self._insert_json(user_group, ordered, now)
         else:
-            insert = _compiled_insert(self.model, self.db).insert
-            candidates = [
-                self.model(**row, updated_at=now, user_group=user_group)
-                for row in ordered
-            ]
-            created = {bookmark.pk for bookmark in candidates if insert(bookmark)}
+            bookmarks = self._instances(user_group, ordered, now)
+            self.bulk_create(bookmarks, ignore_conflicts=True)
+            keys = [bookmark.pk for bookmark in bookmarks]
+            created = set(self.filter(pk__in=keys).values_list("pk", flat=True))
         if signals.created.has_listeners(self.model):
-            new = [
-                self.model(**row, updated_at=now, user_group=user_group)
-                for row in rows
-                if row["id"] in created
-            ]
-            announce(signals.created, new, self.db)
+            new = [row for row in rows if row["id"] in created]
+            announce(signals.created, self._instances(user_group, new, now), self.db)
         return created
 
-    def change_many(self, wanted: Mapping[UniqueKey, Mapping[str, Any]]) -> int:
-        """Update the bookmarks with these unique keys to the values, by field
-        name, that ``wanted`` has for each.
+    def _instances(
+        self, user_group: UserGroup, rows: Iterable[Mapping[str, Any]], now: datetime
+    ) -> list["Bookmark"]:
+        """Return instances with the values of ``insert_missing``'s rows."""
+        shared = {"user_group": user_group, "updated_at": now}
+        return [self.model(**row, **shared) for row in rows]
+
+    def _insert_json(
+        self, user_group: UserGroup, rows: Sequence[Mapping[str, Any]], now: datetime
+    ) -> set[UUID]:
+        """Do what ``insert_missing`` does on PostgreSQL.
+
+        One parameter for all rows takes a third of the time of a parameter for
+        each value.
+        """
+        # bytea in hexadecimal
+        text = orjson.dumps(rows, default=lambda digest: f"\\x{digest.hex()}")
+        connection = connections[self.db]
+        quote = connection.ops.quote_name
+        table = quote(self.model._meta.db_table)
+        columns = ", ".join(map(quote, rows[0]))
+        sql = INSERT_ROWS.format(table=table, columns=columns)
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [user_group.pk, now, text.decode()])
+            return {key for (key,) in cursor.fetchall()}
+
+    def update_by_unique_key(
+        self, user_group: UserGroup, wanted: Mapping[UniqueKey, Mapping[str, Any]]
+    ) -> int:
+        """Update the user group's bookmarks with these unique keys to the
+        values, by field name, that ``wanted`` has for each.
 
         Return the number of bookmarks that changed. Call this in a
-        transaction, on the bookmarks of one user group.
+        transaction.
         """
-        found = self.by_unique_key(wanted).items()
+        found = self._by_unique_key(user_group, wanted)
         keys = [
             bookmark.pk
-            for key, bookmark in found
+            for key, bookmark in found.items()
             if _differences(bookmark, wanted[key])
         ]
-        changed: dict[frozenset[str], list[Bookmark]] = defaultdict(list)
+        if not keys:
+            return 0
         now = timezone.now()
+        changed: dict[frozenset[str], list[Bookmark]] = defaultdict(list)
         # All transactions lock several bookmarks in this order, so that they
         # do not deadlock.
-        for bookmark in (
-            self.filter(pk__in=keys).select_for_update().order_by("pk") if keys else ()
-        ):
+        rows = self.filter(user_group=user_group, pk__in=keys)
+        for bookmark in rows.select_for_update().order_by("pk"):
             # Another transaction may have changed the bookmark before it was
             # locked.
-            if changes := _differences(bookmark, wanted.get(bookmark.unique_key, {})):
+            changes = _differences(bookmark, wanted.get(bookmark.unique_key, {}))
+            if changes:
                 for name, value in changes.items():
                     setattr(bookmark, name, value)
                 bookmark.updated_at = now
@@ -373,9 +370,24 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             announce_update(bookmarks, self.db, names)
         return sum(map(len, changed.values()))
 
-    def by_unique_key(self, keys: Iterable[UniqueKey]) -> dict[UniqueKey, "Bookmark"]:
-        """Return the bookmarks with these unique keys, by key, without reading
-        others with the same URLs.
+    def _find_by_unique_key(
+        self, user_group: UserGroup, key: UniqueKey
+    ) -> "Bookmark | None":
+        """Return the user group's bookmark with this unique key, or None."""
+        if self.has_filters:
+            return self._by_unique_key(user_group, [key]).get(key)
+        select = _select_by_unique_key(type(self), self.model, self.db)
+        collection, digest = key
+        found = select.execute(
+            user_group=user_group, collection=collection, url_digest=digest
+        )
+        return found[0] if found else None
+
+    def _by_unique_key(
+        self, user_group: UserGroup, keys: Iterable[UniqueKey]
+    ) -> dict[UniqueKey, "Bookmark"]:
+        """Return the user group's bookmarks with these unique keys, by key,
+        without reading others with the same URLs.
         """
         by_collection = defaultdict(list)
         for collection, digest in keys:
@@ -384,11 +396,13 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             Q(collection_key=key, url_digest__in=digests)
             for key, digests in by_collection.items()
         ]
+        bookmarks = self.filter(user_group=user_group)
+        bookmarks = bookmarks.alias(collection_key=COLLECTION_KEY)
         found: dict[UniqueKey, Bookmark] = {}
         for start in range(0, len(conditions), MAX_CONDITIONS):
-            condition = Q(*conditions[start : start + MAX_CONDITIONS], _connector=Q.OR)
-            rows = self.alias(collection_key=COLLECTION_KEY).filter(condition)
-            found |= {bookmark.unique_key: bookmark for bookmark in rows}
+            some = conditions[start : start + MAX_CONDITIONS]
+            for bookmark in bookmarks.filter(Q(*some, _connector=Q.OR)):
+                found[bookmark.unique_key] = bookmark
         return found
 
 
@@ -403,73 +417,46 @@ def _differences(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, A
     }
 
 
-class CompiledInsert(CompiledStatement["Bookmark"]):
-    """Inserts a bookmark unless it conflicts with an existing row.
-
-    Call ``insert()``, not the instance itself.
-    """
-
-    def __init__(self, model: "type[Bookmark]", using: str) -> None:
-        quote, fields = (
-            connections[using].ops.quote_name,
-            cast(Any, model._meta.concrete_fields),
-        )
-        columns = [quote(field.column) for field in fields]
-        values = ", ".join(["%s"] * len(columns))
-        into = f"INSERT INTO {quote(model._meta.db_table)} ({', '.join(columns)})"
-        sql = f"{into} VALUES ({values}) ON CONFLICT DO NOTHING RETURNING 1"
-        super().__init__(model, using, sql, params=())
-
-    def insert(self, bookmark: "Bookmark") -> bool:
-        """Insert a bookmark and return True, or return False if it conflicts
-        with an existing row.
-        """
-        connection, params = connections[self.using], []
-        for field in self.model._meta.concrete_fields:
-            params.append(
-                field.get_db_prep_save(field.pre_save(bookmark, add=True), connection)
-            )
-        if not self.execute(connection, params):
-            return False
-        bookmark._state.adding, bookmark._state.db = False, self.using
-        return True
-
-
 @cache
-def _compiled_insert(model: "type[Bookmark]", using: str) -> CompiledInsert:
-    return CompiledInsert(model, using)
-
-
-@cache
-def _select_by_unique_key(queryset: Any, model: Any, using: str) -> CompiledSelect[Any]:
-    """Return the compiled statement that reads a bookmark by its user group
-    and its unique key.
+def _select_by_unique_key(
+    queryset: type[BookmarkQuerySet], model: "type[Bookmark]", using: str
+) -> "CompiledStatement[Bookmark]":
+    """Return the statement that reads a bookmark by its user group and its
+    unique key.
     """
     given = parameters(model, "user_group", "url_digest", "collection")
+    key = given.pop("collection")
     rows = queryset(model, using=using).alias(collection_key=COLLECTION_KEY)
-    return CompiledSelect(rows.filter(collection_key=given.pop("collection"), **given))
+    return compile_select(rows.filter(collection_key=key, **given))
 
 
 class CollectionQuerySet(PublicIdQuerySet["Collection"]):
-    def by_public_id(self, public_ids: Iterable[object]) -> dict[object, "Collection"]:
-        """Return the collections with these ids, by id, in at most one query."""
-        keys = {key for public_id in public_ids if (key := parse_public_id(public_id))}
-        return {str(key): collection for key, collection in self.in_bulk(keys).items()}
+    """Reads and writes the collections of a user group."""
+
+    def find_by_ids(
+        self, user_group: UserGroup, public_ids: Iterable[object]
+    ) -> dict[object, "Collection"]:
+        """Return the user group's collections with these ids, by id, in at
+        most one query.
+        """
+        keys = {parse_public_id(public_id) for public_id in public_ids}
+        found = self.filter(user_group=user_group).in_bulk(keys - {None})
+        return {str(key): collection for key, collection in found.items()}
 
     def add(self, user_group: UserGroup, name: str) -> "Collection":
         """Create a collection and return it.
 
-        Raises Duplicate if the group has a collection with this name, and
-        IntegrityError if the group is deleted.
+        Raises ValidationError if the name is invalid, Duplicate if the group
+        has a collection with this name, and IntegrityError if the group is
+        deleted.
         """
+        self.model(name=name).validate_fields(["name"])
         collections = self.for_write()
 
         def refuse_duplicate() -> None:
-            if (
-                key := collections.filter(user_group=user_group, name=name)
-                .values_list("pk", flat=True)
-                .first()
-            ):
+            same = collections.filter(user_group=user_group, name=name)
+            key = same.values_list("pk", flat=True).first()
+            if key is not None:
                 raise Duplicate(key)
 
         return retry_on_conflict(
@@ -490,33 +477,28 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         """
         named = self.filter(user_group=user_group, name__in=names)
         found = {collection.name: collection for collection in named}
-        if new := [
-            self.model(user_group=user_group, name=name)
-            for name in names
-            if name not in found
-        ]:
-            # All transactions insert in the same order, so that they do not
-            # deadlock.
-            self.bulk_create(sorted(new, key=attrgetter("name")), ignore_conflicts=True)
-            found = {collection.name: collection for collection in named.all()}
-            announce(
-                signals.created,
-                [each for each in new if found.get(each.name) == each],
-                self.db,
+        missing = [name for name in names if name not in found]
+        if not missing:
+            return found
+        new = [self.model(user_group=user_group, name=name) for name in missing]
+        # All transactions insert in the same order, so that they do not
+        # deadlock.
+        self.bulk_create(sorted(new, key=attrgetter("name")), ignore_conflicts=True)
+        found = {collection.name: collection for collection in named.all()}
+        created = [each for each in new if found.get(each.name) == each]
+        announce(signals.created, created, self.db)
+        if len(found) < len(names):
+            raise IntegrityError(
+                "A collection that another transaction created has been deleted."
             )
-            if len(found) < len(names):
-                raise IntegrityError(
-                    "A collection that another transaction created has been deleted."
-                )
         return found
 
-    def duplicate_of(self, **changes: Any) -> UUID | None:
-        row = self.get()  # the row to change
-        others = (
-            self.model.objects.using(self.db)
-            .filter(user_group=row.user_group_id)
-            .exclude(pk=row.pk)
-        )
+    def _find_duplicate(
+        self, user_group: UserGroup, changes: Mapping[str, Any]
+    ) -> UUID | None:
+        changed = self.get()
+        collections = self.model.objects.using(self.db)
+        others = collections.filter(user_group=user_group).exclude(pk=changed.pk)
         return others.filter(**changes).values_list("pk", flat=True).first()
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
@@ -530,20 +512,16 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         If bookmarks become duplicates, only the oldest is kept.
         """
         bookmarks = self._bookmarks_of_groups(keys)
-        inside, outside = (
-            bookmarks.filter(collection__in=keys),
-            bookmarks.filter(collection=None),
-        )
+        inside = bookmarks.filter(collection__in=keys)
+        outside = bookmarks.filter(collection=None)
         same_url = {
             "user_group": OuterRef("user_group"),
             "url_digest": OuterRef("url_digest"),
         }
-        is_older = Q(created_at__lt=OuterRef("created_at")) | Q(
-            created_at=OuterRef("created_at"), pk__lt=OuterRef("pk")
-        )
-        older = bookmarks.filter(
-            Q(collection=None) | Q(collection__in=keys), is_older, **same_url
-        )
+        is_older = Q(created_at__lt=OuterRef("created_at"))
+        is_older |= Q(created_at=OuterRef("created_at"), pk__lt=OuterRef("pk"))
+        would_be_outside = Q(collection=None) | Q(collection__in=keys)
+        older = bookmarks.filter(would_be_outside, is_older, **same_url)
         inside.filter(Exists(older)).delete()
         # The bookmarks still inside are the oldest with their URLs. With the
         # IN, SQLite reads them first.
@@ -551,16 +529,14 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
             Exists(inside.filter(**same_url)),
             url_digest__in=inside.values("url_digest"),
         ).delete()
-        is_announced, now = (
-            signals.updated.has_listeners(bookmarks.model),
-            timezone.now(),
-        )
-        released = (
-            list(inside.select_for_update().order_by("pk")) if is_announced else []
-        )
+        released = []
+        if signals.updated.has_listeners(bookmarks.model):
+            released = list(inside.select_for_update().order_by("pk"))
+        now = timezone.now()
         inside.update(collection=None, updated_at=now)
         for bookmark in released:
-            bookmark.collection, bookmark.updated_at = None, now
+            bookmark.collection = None
+            bookmark.updated_at = now
         announce_update(released, self.db, ["collection"])
 
     def _bookmarks_of_groups(self, keys: Sequence[Any]) -> Any:

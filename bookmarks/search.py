@@ -15,7 +15,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Length, StrIndex
 from django.db.models.lookups import GreaterThan
 
-from usergroups.api.pagination import ScanPage
+from usergroups.api.scan_pages import ScanPage
 
 if TYPE_CHECKING:
     from .models import Bookmark

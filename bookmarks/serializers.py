@@ -11,9 +11,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from usergroups.api.batches import BatchField, ResultSerializer, ResultsField
-from usergroups.api.cursors import CursorField, PageQuery
+from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
 from usergroups.api.fields import TextField, TimestampField
+from usergroups.api.page_queries import PageQuery
 from usergroups.api.pagination import PageEnvelope
 from usergroups.serializers import (
     UserGroupIdQuery,
@@ -36,41 +37,38 @@ from .search import MAX_QUERY_LENGTH
 
 
 @extend_schema_field({"type": "string"})
-class CollectionField(serializers.Field[Collection, Any, str, Any]):
-    """The id of a collection.
+class CollectionIdField(serializers.Field[str | None, Any, str, Any]):
+    """The id of a collection, which the view looks up.
 
-    ``find_collection`` in the serializer's context returns the collection, or
-    None.
+    Only a string can be the id of a collection.
     """
 
     default_error_messages = {"does_not_exist": NO_SUCH_COLLECTION}
 
-    def to_internal_value(self, data: Any) -> Collection:
-        collection: Collection | None = (
-            self.context["find_collection"](data) if isinstance(data, str) else None
-        )
-        if collection is None:
+    def to_internal_value(self, data: Any) -> str | None:
+        if not isinstance(data, str):
             self.fail("does_not_exist")
-        return collection
+        return data
 
 
 @extend_schema_field({"type": "string"})
-class CollectionFilterField(CollectionField):
-    """A CollectionField for query strings, in which an empty value stands for
-    no collection.
+class CollectionFilterField(CollectionIdField):
+    """A CollectionIdField for query strings, in which an empty value stands
+    for no collection.
     """
 
-    def to_internal_value(self, data: Any) -> Any:
-        return super().to_internal_value(data) if data else None
+    def to_internal_value(self, data: Any) -> str | None:
+        return super().to_internal_value(data) or None
 
 
 class URLField(TextField):
     """An absolute http or https URL."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            max_length=web_url.MAX_LENGTH, validators=[web_url.validate], **kwargs
-        )
+        super().__init__(max_length=web_url.MAX_LENGTH, **kwargs)
+
+    def to_internal_value(self, data: Any) -> web_url.WebURL:
+        return web_url.clean(super().to_internal_value(data))
 
 
 class PastTimestampField(TimestampField):
@@ -88,7 +86,7 @@ class PastTimestampField(TimestampField):
 class BookmarkUpdateSerializer(serializers.Serializer[Any]):
     """Changes of a bookmark. Omitted fields stay unchanged."""
 
-    collection = CollectionField(
+    collection = CollectionIdField(
         required=False,
         allow_null=True,
         help_text="The id of one of the user group's collections, or null.",
@@ -201,7 +199,7 @@ class BookmarkIdsSerializer(serializers.Serializer[Any]):
 class BookmarkMoveSerializer(BookmarkIdsSerializer):
     """The ids of bookmarks, and the collection to move them to."""
 
-    collection = CollectionField(
+    collection = CollectionIdField(
         allow_null=True,
         help_text="The id of one of the user group's collections, or null for none.",
     )
@@ -258,7 +256,7 @@ class ImportQuery(serializers.Serializer[Any]):
         required=False,
         help_text="The format of the file. Default: that of the Content-Type.",
     )
-    collection = CollectionField(
+    collection = CollectionIdField(
         required=False,
         help_text=(
             "The id of the collection for all bookmarks. Default: the collections that "
@@ -366,7 +364,7 @@ class ExportQuery(serializers.Serializer[Any]):
     format = serializers.ChoiceField(
         choices=[*EXPORT_FORMATS], default="jsonl", help_text="The format of the file."
     )
-    collection = CollectionField(
+    collection = CollectionIdField(
         required=False, help_text="Only the bookmarks in the collection with this id."
     )
 

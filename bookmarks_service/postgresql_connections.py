@@ -2,9 +2,10 @@
 statements, and how times are read.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-from django.db import Error
+from django.db import Error, NotSupportedError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 SET_LIMITS = """
@@ -21,14 +22,36 @@ With them, a slow or locked database leads to a 503 response.
 """
 
 
+PREPARE_THRESHOLD = 5
+"""How often a statement runs before it is prepared, as is psycopg's default."""
+
+
+def repeat_outdated(
+    execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
+) -> Any:
+    """Run a statement again that PostgreSQL refuses because it was prepared
+    before a migration changed the type of a column.
+
+    In a transaction, the error has aborted the transaction, which
+    ``retry_on_conflict`` repeats.
+    """
+    try:
+        return execute(sql, params, many, context)
+    except NotSupportedError:
+        if context["connection"].in_atomic_block:
+            raise
+        # psycopg forgets its prepared statements, too.
+        execute("DEALLOCATE ALL", None, False, context)
+        return execute(sql, params, many, context)
+
+
 def set_up(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
     """Set time limits on a new connection to PostgreSQL where neither the
     database, the role nor PGOPTIONS has any.
 
-    Also let the connection prepare the statements of
-    ``usergroups.compiled_statements``, and load times by psycopg's own loader.
-    With Django's, which replaces the time zone of each, reading a list of 50
-    bookmarks takes 14% longer.
+    Also let the connection prepare its statements, and load times by psycopg's
+    own loader. With Django's, which replaces the time zone of each, reading a
+    list of 50 bookmarks takes 14% longer.
 
     Behind a pooler such as PgBouncer, set only how times are loaded. It would
     keep the limits on connections that its clients share, it refuses them as
@@ -53,7 +76,9 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
                 raw.info.backend_pid,
             ):
                 raw.execute(SET_LIMITS)
-                raw.prepare_threshold = 0
+                raw.prepare_threshold = PREPARE_THRESHOLD
+                if repeat_outdated not in connection.execute_wrappers:
+                    connection.execute_wrappers.append(repeat_outdated)
     except Error:
         connection.close()  # Django would keep it, without limits.
         raise

@@ -22,14 +22,23 @@ def schema(request: HttpRequest) -> HttpResponse:
 
 
 @cache
-@translation.override(None)  # in English
 def document() -> bytes:
-    """Return the document.
+    """Return the document, in English.
 
     Generating it takes a second, so the result is cached.
     """
-    generated = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    with translation.override(None):
+        generated = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return bytes(OpenApiJsonRenderer().render(generated))
+
+
+REQUEST_ID = {
+    "schema": {"type": "string"},
+    "description": (
+        "The `X-Request-ID` of the request if it has a valid one, otherwise a new one. "
+        "The log has it."
+    ),
+}
 
 
 def document_request_ids(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -37,24 +46,11 @@ def document_request_ids(result: dict[str, Any], **kwargs: Any) -> dict[str, Any
 
     This is one of drf-spectacular's postprocessing hooks.
     """
-    components = result["components"]
-    components["headers"]["RequestID"] = {
-        "schema": {"type": "string"},
-        "description": (
-            "The `X-Request-ID` of the request if it has a valid one, otherwise a new "
-            "one. The log has it."
-        ),
-    }
-    operations = [
-        operation for path in result["paths"].values() for operation in path.values()
-    ]
-    for responses in [
-        components["responses"],
-        *(operation["responses"] for operation in operations),
-    ]:
-        for response in responses.values():
-            if "$ref" not in response:
-                response["headers"]["X-Request-ID"] = {
-                    "$ref": "#/components/headers/RequestID"
-                }
+    responses = list(result["components"]["responses"].values())
+    for path in result["paths"].values():
+        for operation in path.values():
+            responses.extend(operation["responses"].values())
+    for response in responses:
+        if "$ref" not in response:
+            response["headers"]["X-Request-ID"] = REQUEST_ID
     return result

@@ -161,6 +161,9 @@ DATABASES = {
         disable_server_side_cursors=True,
     )
 }
+if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    # so that statements can be prepared: see postgresql_connections
+    DATABASES["default"].setdefault("OPTIONS", {})["server_side_binding"] = True
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         # Take the write lock at once, so that a transaction that reads before

@@ -93,3 +93,10 @@ def collection_json(collection):
 
 def time_json(moment):
     return moment.isoformat().replace("+00:00", "Z")
+
+
+def etag_of(moment):
+    """Return the ETag of an object that was changed at this time: the
+    microseconds since 1970, in hexadecimal.
+    """
+    return f'"{round(moment.timestamp() * 1_000_000):x}"'

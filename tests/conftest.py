@@ -2,10 +2,7 @@ import json
 import logging
 import os
 import re
-import subprocess
-import sys
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,28 +40,6 @@ LONGEST = (
 )
 """The tests that take longest: those with one of these texts in their node id.
 """
-
-
-def pytest_configure() -> None:
-    """Collect the static files, which the server needs to start.
-
-    The workers of pytest-xdist do not repeat this.
-    """
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        command = [
-            sys.executable,
-            "manage.py",
-            "collectstatic",
-            "--noinput",
-            "--verbosity=0",
-        ]
-        settings_of_the_service = "--settings=bookmarks_service.settings"
-        subprocess.run(
-            [*command, settings_of_the_service],
-            cwd=Path(__file__).parents[1],
-            env={**os.environ, "DEBUG": "1"},
-            check=True,
-        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -123,27 +98,37 @@ class Caller:
     def __init__(
         self, client: Client, method: str, url: str, scheme: str, token: Any
     ) -> None:
-        self.client, self.method, self.url, self.scheme, self.token = (
-            client,
-            method,
-            url,
-            scheme,
-            token,
-        )
+        self.client = client
+        self.method = method
+        self.url = url
+        self.query: dict[str, Any] = {}
+        """Parameters of the query string, for every call."""
+        self.scheme = scheme
+        self.token = token
 
-    def __call__(self, body: Any = b"", method: str = "", **extra: Any) -> HttpResponse:
+    def __call__(
+        self,
+        body: Any = b"",
+        method: str = "",
+        query: dict[str, Any] | None = None,
+        **extra: Any,
+    ) -> HttpResponse:
         """Send ``body``, encoded as JSON unless it is bytes.
 
-        ``extra`` sets WSGI variables, or removes them with None.
-
-        The ``method`` replaces that of the operation.
+        The ``method`` replaces that of the operation, and ``query`` adds
+        parameters to the query string. ``extra`` sets WSGI variables, or
+        removes them with None.
         """
         if not isinstance(body, bytes):
             body = json.dumps(body).encode()
+        url = self.url
+        query = {**self.query, **(query or {})}
+        if query:
+            url += f"?{urlencode(query)}"
         extra = {"HTTP_AUTHORIZATION": f"{self.scheme} {self.token.secret}", **extra}
         extra.setdefault("CONTENT_TYPE", "application/json")
         extra = {key: value for key, value in extra.items() if value is not None}
-        return self.client.generic(method or self.method, self.url, body, **extra)
+        return self.client.generic(method or self.method, url, body, **extra)
 
 
 def comparable(response: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
@@ -170,7 +155,7 @@ def reset_rate_limits(monkeypatch):
 
 
 @pytest.fixture
-def client() -> Client:
+def api_client() -> Client:
     """Return a client that answers exceptions with 500, as the service does,
     instead of raising them.
     """
@@ -194,23 +179,21 @@ def api_token(user_group):
 
 
 @pytest.fixture
-def call_usergroups(client, api_token):
+def call_usergroups(api_client, api_token):
     """Return a function that calls the view with this URL name, with
     ``api_token`` by default.
     """
 
     def call(method, url_name, body=b"", query=None, token=api_token):
-        query = f"?{urlencode(query)}" if query else ""
-        return Caller(
-            client, method, reverse(f"usergroups:{url_name}") + query, "Token", token
-        )(body)
+        url = reverse(f"usergroups:{url_name}")
+        return Caller(api_client, method, url, "Token", token)(body, query=query)
 
     return call
 
 
 @pytest.fixture
-def update_user_group(client, api_token):
+def update_user_group(api_client, api_token):
     """Return a function that sends a body to ``PUT api/user`` with
     ``api_token``.
     """
-    return Caller(client, "PUT", reverse("usergroups:user"), "Token", api_token)
+    return Caller(api_client, "PUT", reverse("usergroups:user"), "Token", api_token)

@@ -4,22 +4,17 @@ import json
 import re
 import subprocess
 import sys
-from types import ModuleType
 
 import pytest
-from django.core.cache import cache
 from django.core.management import get_commands
 from drf_spectacular.generators import SchemaGenerator
 
 from bookmarks.files.importing import read
-from bookmarks.models import Bookmark
 from bookmarks_service.postgresql_connections import SET_LIMITS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.documents import ROOT, blocks, names, page, rows, section
 from tests.servers import TIMEOUT
-from tests.signals import recorded
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups import signals
 
 README = ROOT / "README.md"
 PAGES = [ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -131,38 +126,20 @@ def test_the_documented_error_is_the_answer_to_an_empty_object(client):
 # The code for host projects
 
 
-def run_block(text, containing):
-    """Run the only Python block that contains a text, and return a module with
-    the names that it defines.
-    """
-    [source] = [block for block in blocks(text, "python") if containing in block]
-    module = ModuleType("documented")
-    exec(compile(source, "plug-in.md", "exec"), vars(module))
-    return module
+def without_spaces(code):
+    return "".join(code.split())
 
 
-@pytest.mark.django_db
-def test_the_documented_python_api_works():
-    ran = run_block(page("plug-in"), "issue(")
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [("Python API", "test_python_api.py"), ("Signals", "test_receivers.py")],
+)
+def test_the_examples_of_calls_and_receivers_are_tested_code(heading, name):
+    tested = without_spaces((ROOT / "tests" / name).read_text())
+    [example] = blocks(section("plug-in", heading), "python")
 
-    assert ran.user_group.properties == {"plan": "pro"}
-    assert (ran.bookmark.title, ran.bookmark.collection) == ("Example", ran.collection)
-    assert ran.successor.revoked_at is not None
-    assert ran.access_token.read_only
-
-
-@pytest.mark.django_db
-def test_the_documented_receiver_works():
-    ran = run_block(page("plug-in"), "@receiver")
-    user_group = UserGroupFactory()
-    cache.set(f"bookmarks-{user_group.pk}", 0)
-
-    with recorded():
-        BookmarkFactory(user_group=user_group)
-
-    assert cache.get(f"bookmarks-{user_group.pk}") is None
-    for signal in (signals.created, signals.deleted):
-        assert signal.disconnect(ran.forget_count, Bookmark)
+    for paragraph in example.split("\n\n"):
+        assert without_spaces(paragraph) in tested
 
 
 @pytest.mark.parametrize(
@@ -175,6 +152,16 @@ def test_the_examples_for_a_host_project_are_code_of_the_tested_host(heading):
     assert examples
     for paragraph in "\n".join(examples).split("\n\n"):
         assert paragraph.strip("\n") in code_of_the_host
+
+
+def test_the_readme_adds_the_apps_as_the_installation_does():
+    installation = section("plug-in", "Installation").splitlines()
+    shown = README.read_text().partition("## Add the apps to a project\n")[2]
+    examples = [*blocks(shown, "python"), *blocks(shown, "sh")[:1]]
+
+    lines = "\n".join(examples).splitlines()
+    assert "migrate" in examples[-1]
+    assert set(lines) - set(installation) == {"from django.urls import include, path"}
 
 
 # The tables

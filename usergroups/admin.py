@@ -149,9 +149,11 @@ class UserGroupAdmin(OperatorAdmin):
     )
     def rotate_token(self, request: Any, queryset: QuerySet[UserGroup]) -> str:
         for user_group in queryset:
-            UserGroup.objects.filter(pk=user_group.pk).rotate_token(
-                user_group.provided_id
-            )
+            scope = {
+                "team": user_group.team_id,
+                "environment": user_group.environment,
+            }
+            UserGroup.objects.rotate_token(user_group.provided_id, scope)
         LogEntry.objects.log_actions(
             request.user.pk,
             queryset,

@@ -6,12 +6,23 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
+from django.core import checks
+from django.core.cache import caches
+from django.core.cache.backends.dummy import DummyCache
+from django.core.cache.backends.locmem import LocMemCache
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .api import conf
+from .api.throttling import CACHE_ALIAS, cache_alias
 from .db.models import WritingModel
+
+DJANGO_MAX_ENTRIES = 300
+"""Django's default for the option MAX_ENTRIES of a cache."""
+
+MIN_CACHE_ENTRIES = 10_000
+"""The least size of a cache in memory: each token and address takes an entry."""
 
 
 @register
@@ -44,6 +55,33 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
                 Error(f"{name} is not a valid rate.", hint=hint, id="usergroups.E003")
             )
     return errors
+
+
+@register(Tags.caches)
+def check_cache(**kwargs: Any) -> list[CheckMessage]:
+    """Return a warning if the cache forgets the counts of the rate limits."""
+    if conf.call_rate() is None and conf.failure_rate() is None:
+        return []
+    alias = cache_alias()
+    cache = caches[alias]
+    options: dict[str, Any] = settings.CACHES[alias].get("OPTIONS", {})  # type: ignore[assignment]
+    max_entries = options.get("MAX_ENTRIES", DJANGO_MAX_ENTRIES)
+    if isinstance(cache, DummyCache):
+        reason = "stores nothing"
+    elif isinstance(cache, LocMemCache) and max_entries < MIN_CACHE_ENTRIES:
+        reason = f"keeps only {max_entries:,} entries"
+    else:
+        return []
+    return [
+        checks.Warning(
+            f"The cache {alias!r} {reason}, so that rate limits do not hold.",
+            hint=(
+                f"Add a cache named {CACHE_ALIAS!r} to CACHES: a server such as Redis, "
+                f"or LocMemCache with MAX_ENTRIES of at least {MIN_CACHE_ENTRIES:,}."
+            ),
+            id="usergroups.W001",
+        )
+    ]
 
 
 def require_integer(

@@ -5,12 +5,13 @@ from functools import partial
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .api import cursors
+from .api.errors import MissingField
 from .api.openapi import (
     ETAG,
     IF_MATCH,
-    missing,
     operation,
     page_query,
+    page_response,
     success_response,
 )
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
@@ -37,13 +38,15 @@ NEW_USER_GROUP = {
     "provided_id": "example_2",
     "properties": None,
 }
-ID = {"user_group_id": USER_GROUP["provided_id"]}
+ID = {"user_group_id": "example_1"}
 FIELDS = {
-    **ID,
-    **{key: USER_GROUP_DETAIL[key] for key in ("name", "mapping", "properties")},
+    "user_group_id": "example_1",
+    "name": "Example 1",
+    "mapping": {"40": "warehouse_eu", "41": 113},
+    "properties": {"plan": "pro", "region": "EU"},
 }
 
-ID_MISSING = missing("user_group_id")
+ID_MISSING = MissingField("user_group_id")
 INVALID_LIMIT = ValidationError(
     {"limit": [ErrorDetail("A valid integer is required.", "invalid")]}
 )
@@ -57,17 +60,17 @@ LOOKUP = (
 )
 
 get_user_group = document(
-    operation_id="get_user_group",
+    "get_user_group",
     summary="Retrieve a user group",
     description=LOOKUP,
     parameters=[ETAG],
     query=ID,
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
-    failures=[ID_MISSING, UserGroupNotFound()],
+    errors=[ID_MISSING, UserGroupNotFound()],
 )
 
 resolve_user_group = document(
-    operation_id="resolve_user_group",
+    "resolve_user_group",
     summary="Find the user group of a user group token",
     description=(
         "Finds the group in the API token's team and environment. The token is sent in "
@@ -75,13 +78,13 @@ resolve_user_group = document(
         "sufficient."
     ),
     parameters=[ETAG],
-    request={"token": USER_GROUP["token"]},
+    body={"token": USER_GROUP["token"]},
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
-    failures=[missing("token"), UnknownUserGroupToken()],
+    errors=[MissingField("token"), UnknownUserGroupToken()],
 )
 
 create_user_group = document(
-    operation_id="create_user_group",
+    "create_user_group",
     summary="Get or create a user group",
     description=(
         "Returns the group unchanged if the API token's team has a group with this "
@@ -89,7 +92,7 @@ create_user_group = document(
         "defaults to `user_group_id`."
     ),
     parameters=[ETAG],
-    request=FIELDS,
+    body=FIELDS,
     responses={
         200: success_response(
             "The group already existed.", user_group=USER_GROUP, new_user_group=False
@@ -98,11 +101,11 @@ create_user_group = document(
             "The group was created.", user_group=USER_GROUP, new_user_group=True
         ),
     },
-    failures=[ID_MISSING, INVALID_MAPPING],
+    errors=[ID_MISSING, INVALID_MAPPING],
 )
 
 update_user_group = document(
-    operation_id="update_user_group",
+    "update_user_group",
     summary="Update a user group",
     description=(
         f"{LOOKUP} Omitted fields stay unchanged. `mapping` and `properties` are "
@@ -111,13 +114,13 @@ update_user_group = document(
         "updated group. Store its `token` to render embedded dashboards."
     ),
     parameters=[IF_MATCH, ETAG],
-    request=FIELDS,
+    body=FIELDS,
     responses={200: success_response("The updated group.", user_group=USER_GROUP)},
-    failures=[ID_MISSING, INVALID_MAPPING, UserGroupNotFound()],
+    errors=[ID_MISSING, INVALID_MAPPING, UserGroupNotFound()],
 )
 
 delete_user_group = document(
-    operation_id="delete_user_group",
+    "delete_user_group",
     summary="Delete a user group",
     description=(
         f"{LOOKUP} Its bookmarks, collections and access tokens are also deleted."
@@ -125,25 +128,25 @@ delete_user_group = document(
     parameters=[IF_MATCH],
     query=ID,
     responses={200: success_response("The group was deleted.")},
-    failures=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete()],
+    errors=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete()],
 )
 
 rotate_user_group_token = document(
-    operation_id="rotate_user_group_token",
+    "rotate_user_group_token",
     summary="Rotate the token of a user group",
     description=(
         f"{LOOKUP} The old `token` becomes invalid. Dashboards need the new one."
     ),
     parameters=[ETAG],
-    request=ID,
+    body=ID,
     responses={
         200: success_response("The group with its new token.", user_group=USER_GROUP)
     },
-    failures=[ID_MISSING, UserGroupNotFound()],
+    errors=[ID_MISSING, UserGroupNotFound()],
 )
 
 list_user_groups = document(
-    operation_id="list_user_groups",
+    "list_user_groups",
     summary="List user groups",
     description=(
         "Lists the user groups of the API token's team in the API token's environment, "
@@ -159,14 +162,9 @@ list_user_groups = document(
         "updated_since": USER_GROUP_DETAIL["updated_at"],
     },
     responses={
-        200: success_response(
-            "A page of groups.",
-            user_groups=[USER_GROUP_DETAIL],
-            next=None,
-            previous=None,
-        )
+        200: page_response("A page of groups.", user_groups=[USER_GROUP_DETAIL])
     },
-    failures=[INVALID_LIMIT],
+    errors=[INVALID_LIMIT],
 )
 
 UPDATED = {
@@ -183,7 +181,7 @@ CREATED = {
 }
 
 put_user_groups = document(
-    operation_id="put_user_groups",
+    "put_user_groups",
     summary="Update or create many user groups",
     description=(
         "Takes up to 1,000 user groups in a body of up to 8 MiB. Each item has the "
@@ -192,9 +190,9 @@ put_user_groups = document(
         "result for each item, in the same order: the `status` and the body that a "
         "single request would return."
     ),
-    request={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "New"}]},
+    body={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "New"}]},
     responses={
         200: success_response("The result of each item.", results=[UPDATED, CREATED])
     },
-    failures=[missing("user_groups")],
+    errors=[MissingField("user_groups")],
 )

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from . import signals
 from .db.announcements import announce, announce_update
-from .db.compiled_statements import CompiledUpdate, parameters
+from .db.compiled_statements import CompiledStatement, compile_update, parameters
 from .db.querysets import WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import stored_size
@@ -38,18 +38,28 @@ def name_begins_with(text: str) -> Exact:
 class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     """Reads and writes user groups by ``provided_id``, the id that the client
     assigned.
+
+    The argument ``scope`` has the values of ``team`` and ``environment``, as
+    ``ApiToken.scope`` returns them. ``versions`` are the accepted values of
+    ``updated_at``, or None for any.
     """
 
-    def updated(self, since: datetime | None) -> "UserGroupQuerySet":
+    def updated_since(self, time: datetime | None) -> "UserGroupQuerySet":
         """Filter groups that were updated at this time or later, or all if it
         is None.
         """
-        return self if since is None else self.filter(updated_at__gte=since)
+        return self if time is None else self.filter(updated_at__gte=time)
 
-    def change(
+    def in_scope(self, scope: Mapping[str, Any]) -> "UserGroupQuerySet":
+        """Filter the groups of a team and environment, on the database for
+        writes.
+        """
+        return self.for_write().filter(**scope)
+
+    def update_by_provided_id(
         self,
         provided_id: str,
-        scope: dict[str, Any],
+        scope: Mapping[str, Any],
         versions: Sequence[datetime] | None = None,
         **changes: Any,
     ) -> "UserGroup":
@@ -57,29 +67,26 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
 
         Raises UserGroup.DoesNotExist or Modified.
 
-        ``scope`` is the team and environment. ``versions`` are the accepted
-        values of ``updated_at``, or None for any. Other fields are not
-        written, so that concurrent updates of different fields all take
-        effect. Without ``versions``, this executes a statement that is
-        compiled once, and that does not load the mapping, because the response
-        to an update lacks it. Call this on the manager: that statement ignores
-        the filters of a queryset.
+        Other fields are not written, so that concurrent updates of different
+        fields all take effect. The mapping is not loaded, because the response
+        to an update lacks it.
         """
         using = self.db_for_write
-        if not changes or versions is not None:
-            groups = self.using(using).filter(**scope, provided_id=provided_id)
+        if self.has_filters or versions is not None or not changes:
+            groups = self.in_scope(scope).filter(provided_id=provided_id)
+            groups = groups.defer("mapping")
             return retry_on_conflict(
-                lambda: groups.update_version(versions, **changes), using
+                lambda: groups._update_version(versions, **changes), using
             )
-        update = _update(
-            type(self), self.model, using, (*scope, "provided_id"), (*changes,)
+
+        key = {**scope, "provided_id": provided_id}
+        statement = _update_statement(
+            type(self), self.model, using, tuple(key), tuple(changes)
         )
 
-        def change() -> "UserGroup":
+        def update() -> "UserGroup":
             now = timezone.now()
-            updated = update(
-                **scope, provided_id=provided_id, **changes, updated_at=now
-            )
+            updated = statement.execute(**key, **changes, updated_at=now)
             if not updated:
                 raise self.model.DoesNotExist
             # Otherwise, the group had these values already.
@@ -87,54 +94,54 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
                 announce_update(updated, using, changes)
             return updated[0]
 
-        return retry_on_conflict(change, using, atomic=False)
+        return retry_on_conflict(update, using, atomic=False)
 
     def get_by_token(self, token: str) -> "UserGroup":
         """Return the group with this user group token, which may be any text.
 
         Raises UserGroup.DoesNotExist.
         """
-        if not token.isprintable():  # PostgreSQL refuses U+0000 and lone surrogates
+        # PostgreSQL refuses U+0000 and lone surrogates.
+        if not token.isprintable():
             raise self.model.DoesNotExist
         return self.get(token=token)
 
-    def rotate_token(self, provided_id: str) -> "UserGroup":
+    def rotate_token(self, provided_id: str, scope: Mapping[str, Any]) -> "UserGroup":
         """Replace the group's token and return the group.
 
         Raises UserGroup.DoesNotExist.
         """
-        groups = self.for_write().filter(provided_id=provided_id)
+        groups = self.in_scope(scope).filter(provided_id=provided_id)
+        new_token = self.model._meta.get_field("token").get_default()
 
         def rotate() -> "UserGroup":
-            group = groups.update_version(
-                versions=None, token=self.model._meta.get_field("token").get_default()
-            )
+            group = groups._update_version(versions=None, token=new_token)
             announce(signals.rotated, [group], groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)
 
-    def remove(
-        self, provided_id: str, versions: Sequence[datetime] | None = None
+    def delete_by_provided_id(
+        self,
+        provided_id: str,
+        scope: Mapping[str, Any],
+        versions: Sequence[datetime] | None = None,
     ) -> None:
         """Delete the group and its dependants.
-
-        ``versions`` are the accepted values of ``updated_at``, or None for
-        any.
 
         Raises UserGroup.DoesNotExist, Modified or, unlike ``delete()``,
         TooManyDependants.
         """
-        self.for_write().filter(provided_id=provided_id).delete_version(versions)
+        groups = self.in_scope(scope).filter(provided_id=provided_id)
+        groups._delete_version(versions)
 
     def get_or_add(
-        self, provided_id: str, scope: dict[str, Any], fields: dict[str, Any]
+        self, provided_id: str, scope: Mapping[str, Any], fields: Mapping[str, Any]
     ) -> tuple["UserGroup", bool]:
         """Return the group with this id, and whether it was created with
         ``fields``.
 
-        ``scope`` is the team and environment. Raises IntegrityError if the
-        team is deleted.
+        Raises IntegrityError if the team is deleted.
         """
         groups = self.for_write().defer("mapping")  # The response lacks it.
         defaults = {"name": provided_id, **fields}
@@ -142,62 +149,68 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             lambda: groups.get_or_create(
                 **scope, provided_id=provided_id, defaults=defaults
             ),
-            using=groups.db,
+            groups.db,
         )
 
-    def estimate_upsert_size(self, items: Sequence[dict[str, Any]]) -> int:
-        """Estimate the size of the groups that ``upsert(items)`` will return,
-        in bytes of stored JSON.
+    def estimate_upsert_size(
+        self, items: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]
+    ) -> int:
+        """Estimate the size of the groups that ``upsert(items, scope)`` will
+        return, in bytes of stored JSON.
 
         A group counts once for each of its items. New properties of a group
         that occurs once are not counted, because the request body already
         limits them.
         """
         counts = Counter(item["provided_id"] for item in items)
-        groups = self.for_write().filter(provided_id__in=counts)
-        sizes = Counter(
-            dict(groups.values_list("provided_id", stored_size(*LARGE_FIELDS)))
-        )
+        groups = self.in_scope(scope).filter(provided_id__in=counts)
+        rows = groups.values_list("provided_id", stored_size(*LARGE_FIELDS))
+        sizes = Counter(dict(rows))
         for item in items:
-            if counts[item["provided_id"]] > 1:
+            provided_id = item["provided_id"]
+            if counts[provided_id] > 1:
                 text = json.dumps(item.get("properties"), ensure_ascii=False)
-                sizes[item["provided_id"]] += len(text.encode())
+                sizes[provided_id] += len(text.encode())
         return sum(counts[provided_id] * size for provided_id, size in sizes.items())
 
     def upsert(
-        self, items: Sequence[dict[str, Any]], scope: dict[str, Any]
+        self, items: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]
     ) -> list[tuple["UserGroup", bool]]:
         """Update or create a group for each item.
 
         Return the groups, and whether each was created.
 
-        An item is a dict of ``provided_id`` and any other fields; ``scope`` is
-        the team and environment of all items. If several items have the same
-        id, later values override earlier ones. Either all items are stored or
-        none. Raises IntegrityError if the team is deleted.
+        An item is a dict of ``provided_id`` and any other fields. If several
+        items have the same id, later values override earlier ones. Either all
+        items are stored or none. Raises IntegrityError if the team is deleted.
         """
-        groups = self.for_write().filter(**scope)
-        wanted: dict[str, dict[str, Any]] = {}  # the merged items by ``provided_id``
+        groups = self.in_scope(scope)
+        # the merged items by ``provided_id``
+        wanted: dict[str, dict[str, Any]] = {}
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
         stored, created = retry_on_conflict(
             lambda: groups._upsert(wanted, scope), groups.db
         )
         results = []
-        for key in (item["provided_id"] for item in items):
+        for item in items:
+            key = item["provided_id"]
             results.append((stored[key], key in created))
-            created.discard(key)  # Only the first item of a new group has created it.
+            # Only the first item of a new group has created it.
+            created.discard(key)
         return results
 
     def _upsert(
-        self, wanted: dict[str, dict[str, Any]], scope: dict[str, Any]
+        self, wanted: dict[str, dict[str, Any]], scope: Mapping[str, Any]
     ) -> tuple[dict[str, "UserGroup"], set[str]]:
         """Store the merged items, by id, in the current transaction.
 
         Return the groups by id, and the new ids.
         """
-        stored, created = self.locked(wanted), set[str]()
-        if missing := sorted(wanted.keys() - stored.keys()):
+        stored = self._lock(wanted)
+        created = set[str]()
+        missing = sorted(wanted.keys() - stored.keys())
+        if missing:
             new = [
                 self.model(**scope, **{"name": key, **wanted[key]}) for key in missing
             ]
@@ -211,15 +224,12 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
                 unique_fields=UNIQUE_FIELDS,
                 update_fields=["provided_id"],
             )
-            stored |= self.locked(missing)
+            stored |= self._lock(missing)
             tokens = {group.token for group in new}
             # and not by another transaction
             created = {key for key in missing if stored[key].token in tokens}
-        changed = [
-            stored[key]
-            for key in wanted.keys() - created
-            if stored[key].assign(wanted[key])
-        ]
+        existing = [key for key in wanted if key not in created]
+        changed = [stored[key] for key in existing if stored[key].assign(wanted[key])]
         # All rows exist and are locked, so this only updates. It is ten times
         # as fast as bulk_update().
         self.bulk_create(
@@ -228,43 +238,38 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             unique_fields=["pk"],
             update_fields=UPDATABLE_FIELDS,
         )
-        announce(
-            signals.created, [stored[key] for key in wanted if key in created], self.db
-        )
+        new_groups = [stored[key] for key in wanted if key in created]
+        announce(signals.created, new_groups, self.db)
         by_fields = defaultdict(list)
         for group in changed:
-            by_fields[frozenset(wanted[group.provided_id]) - {"provided_id"}].append(
-                group
-            )
-        for fields, groups in by_fields.items():
-            announce_update(groups, self.db, fields)
+            fields = wanted[group.provided_id].keys() - {"provided_id"}
+            by_fields[frozenset(fields)].append(group)
+        for names, groups in by_fields.items():
+            announce_update(groups, self.db, names)
         return stored, created
 
-    def locked(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
+    def _lock(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
         """Lock the groups with these ids until the transaction ends, and
         return a dict of them by id.
         """
-        groups = (
-            self.filter(provided_id__in=provided_ids).select_for_update().order_by("pk")
-        )
-        return {group.provided_id: group for group in groups}
+        groups = self.filter(provided_id__in=provided_ids)
+        locked = groups.select_for_update().order_by("pk")
+        return {group.provided_id: group for group in locked}
 
 
 @cache
-def _update(
+def _update_statement(
     queryset: type[UserGroupQuerySet],
     model: "type[UserGroup]",
     using: str,
-    key: Sequence[str],
-    changes: Sequence[str],
-) -> "CompiledUpdate[UserGroup]":
+    key: tuple[str, ...],
+    changes: tuple[str, ...],
+) -> "CompiledStatement[UserGroup]":
     """Return the UPDATE of a group.
 
     ``key`` names the fields that select the group, and ``changes`` the fields
-    to set.
-
-    A call takes the values of these fields and of ``updated_at``. Each
-    combination of names is compiled once.
+    to set. The statement takes the values of these fields and of
+    ``updated_at``. Each combination of names is compiled once.
     """
     groups = queryset(model, using=using).filter(**parameters(model, *key))
-    return CompiledUpdate(groups, *changes, deferred=["mapping"])
+    return compile_update(groups, changes, deferred=("mapping",))

@@ -7,10 +7,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from .api.batches import BatchField, ResultSerializer, ResultsField
-from .api.cursors import CREATED, UPDATED, CursorField, PageQuery
+from .api.cursors import CREATED, UPDATED, CursorField
 from .api.envelopes import Envelope
 from .api.errors import MAX_PROBLEMS
 from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
+from .api.page_queries import PageQuery
 from .api.pagination import PageEnvelope
 from .models import (
     MAX_DATA_SOURCE_LENGTH,

@@ -10,11 +10,12 @@ from rest_framework.response import Response
 
 from . import openapi, serializers
 from .api import batches
-from .api.cursors import pop_paging
 from .api.envelopes import Envelope
-from .api.pagination import Page, ScanPage
+from .api.page_queries import pop_paging
+from .api.pagination import Page
 from .api.parsers import BatchParser
 from .api.preconditions import PreconditionFailed, accepted_versions
+from .api.scan_pages import ScanPage
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants
 from .db.versions import Modified
@@ -92,7 +93,7 @@ class UserGroupView(ApiTokenView):
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
         fields = self.validated()
-        user_group = UserGroup.objects.change(
+        user_group = UserGroup.objects.update_by_provided_id(
             scope=self.token.scope, versions=accepted_versions(request), **fields
         )
         return self.respond({"user_group": user_group}, etag_of=user_group)
@@ -100,7 +101,9 @@ class UserGroupView(ApiTokenView):
     @openapi.delete_user_group
     def delete(self, request: Request) -> Response:
         query = self.validated()
-        self.user_groups.remove(versions=accepted_versions(request), **query)
+        UserGroup.objects.delete_by_provided_id(
+            scope=self.token.scope, versions=accepted_versions(request), **query
+        )
         return self.respond({})
 
 
@@ -110,8 +113,11 @@ class RotateUserGroupTokenView(ApiTokenView):
 
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
-        user_groups = self.user_groups.defer("mapping")  # The response has no mapping.
-        user_group = user_groups.rotate_token(**self.validated())
+        # The response has no mapping.
+        user_groups = UserGroup.objects.defer("mapping")
+        user_group = user_groups.rotate_token(
+            scope=self.token.scope, **self.validated()
+        )
         return self.respond({"user_group": user_group}, etag_of=user_group)
 
 
@@ -136,7 +142,7 @@ class UserGroupsView(ApiTokenView):
     def get(self, request: Request) -> Response:
         query = self.validated()
         paging = pop_paging(query)
-        user_groups = self.user_groups.updated(query.get("updated_since"))
+        user_groups = self.user_groups.updated_since(query.get("updated_since"))
         paging["large"] = LARGE_FIELDS
         if "name" not in query:
             page = Page(user_groups, "provided_id", **paging)
@@ -167,7 +173,8 @@ class UserGroupBatchView(ApiTokenView):
     def post(self, request: Request) -> Response:
         items = self.validated()["user_groups"]
         valid = batches.valid(items)
-        if self.user_groups.estimate_upsert_size(valid) > MAX_UPSERT_SIZE:
+        scope = self.token.scope
+        if UserGroup.objects.estimate_upsert_size(valid, scope) > MAX_UPSERT_SIZE:
             raise ResponseTooLarge
         valid_results = (
             {
@@ -175,6 +182,6 @@ class UserGroupBatchView(ApiTokenView):
                 "new_user_group": created,
                 "status": 201 if created else 200,
             }
-            for user_group, created in UserGroup.objects.upsert(valid, self.token.scope)
+            for user_group, created in UserGroup.objects.upsert(valid, scope)
         )
         return self.respond({"results": batches.results(items, valid_results)})

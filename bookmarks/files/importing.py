@@ -1,4 +1,8 @@
-"""Read a file, and store its records as bookmarks."""
+"""Read a file, and store its records as bookmarks.
+
+Imports and batches share one ``INSERT ... ON CONFLICT DO NOTHING``.
+PostgreSQL's ``COPY`` would fail if any of the rows exists already.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -154,7 +158,7 @@ def _store(
         for key, values in distinct.items()
         if values["id"] not in created
     }
-    return len(created), bookmarks.filter(user_group=user_group).change_many(existing)
+    return len(created), bookmarks.update_by_unique_key(user_group, existing)
 
 
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
@@ -218,8 +222,9 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     if not isinstance(record.url, str):
         raise ValueError(_("The URL is not text."))
     _validate_text("url", record.url)
-    url_digest = web_url.digest(record.url)  # Raises ValueError if the URL is invalid.
-    if len(record.url) > web_url.MAX_LENGTH:
+    # Raises ValueError if the URL is invalid.
+    url = web_url.parse(record.url)
+    if len(url) > web_url.MAX_LENGTH:
         raise ValueError(
             _("The URL is longer than %(max)s characters.")
             % {"max": web_url.MAX_LENGTH}
@@ -234,8 +239,8 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         report.unusable_dates += 1
     report.left_out.add(record.left_out)
     return name, {
-        "url": record.url,
-        "url_digest": url_digest,
+        "url": url,
+        "url_digest": url.digest,
         "title": title,
         "created_at": created_at,
     }

@@ -6,6 +6,11 @@ key "children".
 
 The ``line`` of a record is the number of the bookmark, because line numbers
 are of no use in such a file.
+
+ijson reads a stream in constant memory. It stops reading a file at ``NaN``,
+``Infinity``, ``1e400``, integers of more than 64 bits and control characters
+in strings, and lone low surrogates, and replaces lone high surrogates by
+``?``.
 """
 
 from collections import deque

@@ -64,7 +64,7 @@ def look_up_owners(options: dict[str, Any]) -> tuple[UserGroup, Collection | Non
     public_id = options["collection"]
     if public_id is None:
         return user_group, None
-    collection = Collection.objects.find(user_group, public_id, for_write=True)
+    collection = Collection.objects.find_by_id(user_group, public_id, for_write=True)
     if collection is None:
         problem = f"The user group has no collection with the id {public_id!r}."
         raise CommandError(problem)

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parents[1]))
 
-from tests.bookmarks_service.service import Service, manage  # noqa: E402
+from tests.bookmarks_service.service import Service  # noqa: E402
 
 WIDTH, HEIGHT = 1280, 800
 MAX_SIZE = 150 * 1024  # bytes
@@ -99,7 +99,6 @@ log(managers[0], groups[0], CHANGE, "Rotated the user group token.", 0.1)
 
 def main() -> None:
     """Start the service with sample data and take all pictures."""
-    manage("collectstatic", "--noinput")
     with (
         tempfile.TemporaryDirectory() as name,
         Service(Path(name), f"sqlite:///{name}/db.sqlite3") as service,

@@ -84,7 +84,9 @@ def test_a_collection_that_a_caller_changed_after_the_form_was_opened_is_kept_an
 ):
     bookmark = BookmarkFactory(title="Old")
     collection = CollectionFactory(user_group=bookmark.user_group)
-    Bookmark.objects.change(str(bookmark.pk), collection=collection)
+    Bookmark.objects.update_by_id(
+        bookmark.user_group, str(bookmark.pk), collection=collection
+    )
     # a duplicate in the old place
     BookmarkFactory(user_group=bookmark.user_group, url=bookmark.url)
 

@@ -350,7 +350,9 @@ def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_an
     user_group = UserGroupFactory(name="Old name")
     form = shown_form(admin_client, user_group)
     scope = {"team_id": user_group.team_id, "environment": ""}
-    UserGroup.objects.change(user_group.provided_id, scope, name="New name")
+    UserGroup.objects.update_by_provided_id(
+        user_group.provided_id, scope, name="New name"
+    )
 
     with recorded() as sent:
         page = admin_client.post(
@@ -373,7 +375,7 @@ def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_an
 def test_json_that_a_caller_changed_is_not_overwritten(admin_client):
     user_group = UserGroupFactory(properties={"a": 1})
     form = shown_form(admin_client, user_group)
-    UserGroup.objects.change(
+    UserGroup.objects.update_by_provided_id(
         user_group.provided_id,
         {"team_id": user_group.team_id, "environment": ""},
         properties={"a": True},

@@ -9,7 +9,7 @@ it names in ``parametrize``.
 import pytest
 
 from tests.answers import detail, error_code
-from tests.api.conftest import (
+from tests.operations import (
     ONE_OF_EACH_SCHEME,
     READS,
     WRITES,

@@ -9,22 +9,13 @@ import pytest
 from django.db import DatabaseError
 
 from tests.answers import error_code
-from tests.api.conftest import MIB, ONE_OF_EACH_SCHEME, OPERATIONS, caller
 from tests.calls_in_progress import begin_call
+from tests.operations import COSTLY, MIB, ONE_OF_EACH_SCHEME, caller
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.api.concurrency import ANY_CALLS, COSTLY_CALLS
 from usergroups.models import UserGroup
 from usergroups.views import UserGroupView
 
-COSTLY = [
-    "create_bookmarks",
-    "delete_bookmarks",
-    "move_bookmarks",
-    "put_user_groups",
-    "import_bookmarks",
-    "export_bookmarks",
-    "list_user_groups",
-]
 LARGE = 64 * 1024  # bytes; a larger body makes any call costly
 
 
@@ -83,8 +74,10 @@ def test_calls_of_other_owners_go_on(any_operation, in_progress):
 
 
 @pytest.mark.parametrize("name", COSTLY)
-def test_an_owner_has_at_most_three_costly_calls(name, client, user_group, in_progress):
-    call = caller(client, user_group, name)
+def test_an_owner_has_at_most_three_costly_calls(
+    name, api_client, user_group, in_progress
+):
+    call = caller(api_client, user_group, name)
     in_progress(COSTLY_CALLS, owner_of(call), 2)
     assert not is_throttled(call())
 
@@ -92,15 +85,14 @@ def test_an_owner_has_at_most_three_costly_calls(name, client, user_group, in_pr
     assert is_throttled(call(b"", **{"wsgi.input": Unread()}))
 
 
-def test_the_other_calls_are_not_costly(any_operation, in_progress, request):
+def test_the_other_calls_are_not_costly(any_operation, in_progress):
     in_progress(COSTLY_CALLS, owner_of(any_operation), 3)
 
-    is_costly = request.node.callspec.params["any_operation"] in COSTLY
-    assert is_throttled(any_operation()) == is_costly
+    assert is_throttled(any_operation()) == any_operation.operation.is_costly
 
 
-def test_all_owners_have_at_most_six_costly_calls(client, user_group, in_progress):
-    call = caller(client, user_group, "create_bookmarks")
+def test_all_owners_have_at_most_six_costly_calls(api_client, user_group, in_progress):
+    call = caller(api_client, user_group, "create_bookmarks")
     others = UserGroupFactory.create_batch(6)
     for other in others[:5]:
         in_progress(COSTLY_CALLS, other, 1)
@@ -112,9 +104,9 @@ def test_all_owners_have_at_most_six_costly_calls(client, user_group, in_progres
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_SCHEME)
 def test_a_large_body_makes_a_call_costly(
-    name, client, user_group, in_progress, valid_body
+    name, api_client, user_group, in_progress, valid_body
 ):
-    call = caller(client, user_group, name)
+    call = caller(api_client, user_group, name)
     in_progress(COSTLY_CALLS, owner_of(call), 3)
 
     assert call(b"{}".ljust(LARGE)).status_code == 400  # It was read.
@@ -131,48 +123,59 @@ def chunked(body):
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_SCHEME)
 def test_a_chunked_body_makes_a_call_costly_once_it_is_large(
-    name, client, user_group, in_progress
+    name, api_client, user_group, in_progress
 ):
-    call = caller(client, user_group, name)
+    call = caller(api_client, user_group, name)
     in_progress(COSTLY_CALLS, owner_of(call), 3)
-    small, large = BytesIO(b"{}".ljust(LARGE)), BytesIO(b"{}".ljust(MIB))
+    small = BytesIO(b"{}".ljust(LARGE))
+    large = BytesIO(b"{}".ljust(MIB))
 
     assert call(b"", **chunked(small)).status_code == 400
     assert is_throttled(call(b"", **chunked(large)))
     assert large.tell() <= 2 * LARGE
 
 
-def test_a_chunked_body_counts_as_one_costly_call(client, user_group, in_progress):
-    call = caller(client, user_group, "update_user_group")
+def test_a_chunked_body_counts_as_one_costly_call(api_client, user_group, in_progress):
+    call = caller(api_client, user_group, "update_user_group")
     in_progress(COSTLY_CALLS, owner_of(call), 2)
 
     assert call(b"", **chunked(BytesIO(b"{}".ljust(MIB)))).status_code == 400
 
 
-@pytest.mark.parametrize("status", [200, 400, 404, 500])
-def test_a_call_counts_until_it_ends(
-    status, client, user_group, in_progress, monkeypatch
+@pytest.mark.usefixtures("in_progress")
+@pytest.mark.parametrize(("body", "status"), [({"user_groups": []}, 200), ({}, 400)])
+def test_a_call_counts_until_it_is_answered(body, status, api_client, user_group):
+    """The fixture ``in_progress`` checks at its end that no call is counted."""
+    call = caller(api_client, user_group, "put_user_groups")
+
+    assert call(body).status_code == status
+
+
+@pytest.mark.usefixtures("in_progress")
+@pytest.mark.parametrize(
+    ("error", "status"), [(UserGroup.DoesNotExist, 404), (DatabaseError, 500)]
+)
+def test_a_call_counts_until_it_fails(
+    error, status, api_client, user_group, monkeypatch
 ):
     """The fixture ``in_progress`` checks at its end that no call is counted."""
-    call = caller(
-        client, user_group, "put_user_groups" if status == 200 else "update_user_group"
-    )
+    call = caller(api_client, user_group, "update_user_group")
     counted = []
 
     def change(*args, **kwargs):
         counted.extend(ANY_CALLS._calls.values())
-        raise {404: UserGroup.DoesNotExist, 500: DatabaseError}[status]
+        raise error
 
-    if status >= 404:
-        monkeypatch.setattr("usergroups.querysets.UserGroupQuerySet.change", change)
-    body = {200: {"user_groups": []}, 400: {}}.get(status, {"user_group_id": "a"})
+    monkeypatch.setattr(
+        "usergroups.querysets.UserGroupQuerySet.update_by_provided_id", change
+    )
 
-    assert call(body).status_code == status
-    assert counted == ([1] if status >= 404 else [])
+    assert call({"user_group_id": "a"}).status_code == status
+    assert counted == [1]
 
 
-def test_authentication_and_permission_come_first(client, user_group, in_progress):
-    call = caller(client, user_group, "put_user_groups")
+def test_authentication_and_permission_come_first(api_client, user_group, in_progress):
+    call = caller(api_client, user_group, "put_user_groups")
     in_progress(ANY_CALLS, user_group.team, 6)
     call.token = ApiTokenFactory(team=user_group.team, read_only=True)
 
@@ -181,14 +184,10 @@ def test_authentication_and_permission_come_first(client, user_group, in_progres
 
 
 def test_a_subclass_can_declare_more_calls_costly(
-    client, user_group, in_progress, monkeypatch
+    api_client, user_group, in_progress, monkeypatch
 ):
     monkeypatch.setattr(UserGroupView, "costly_methods", ("GET",))
     in_progress(COSTLY_CALLS, user_group.team, 3)
 
-    assert is_throttled(caller(client, user_group, "get_user_group")())
-    assert not is_throttled(caller(client, user_group, "delete_user_group")())
-
-
-def test_every_operation_was_considered():
-    assert set(COSTLY) < set(OPERATIONS)
+    assert is_throttled(caller(api_client, user_group, "get_user_group")())
+    assert not is_throttled(caller(api_client, user_group, "delete_user_group")())

@@ -7,10 +7,10 @@ import tracemalloc
 import pytest
 from django.urls import reverse
 
-from tests.api.conftest import MIB
 from tests.conftest import Caller
+from tests.operations import MIB
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.api import pagination, strict_json
+from usergroups.api import page_sizes, strict_json
 from usergroups.api.errors import TOO_MANY
 from usergroups.models import UserGroup
 from usergroups.serializers import DataSourceField
@@ -141,11 +141,15 @@ def large_groups(user_group):
     return UserGroupFactory.create_batch(10, team=user_group.team, properties=large)
 
 
-def test_the_size_of_a_page_is_limited(client, api_token, large_groups, monkeypatch):
-    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 3.5 * MIB)
-    page, ids, sizes = {"next": reverse("usergroups:users")}, [], []
+def test_the_size_of_a_page_is_limited(
+    api_client, api_token, large_groups, monkeypatch
+):
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 3.5 * MIB)
+    page = {"next": reverse("usergroups:users")}
+    ids = []
+    sizes = []
     while page["next"]:
-        page = Caller(client, "GET", page["next"], "Token", api_token)().json()
+        page = Caller(api_client, "GET", page["next"], "Token", api_token)().json()
         ids += [group["provided_id"] for group in page["user_groups"]]
         sizes.append(len(page["user_groups"]))
 
@@ -164,7 +168,7 @@ def test_a_page_ends_before_its_json_exceeds_the_limit(
         4, team=user_group.team, properties=properties, mapping={"40": "eu"}
     )
     text = '{"text":"' + "ü" * 50 + '"}{"40":"eu"}'
-    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 4 * len(text.encode()) - missing)
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 4 * len(text.encode()) - missing)
 
     page = call_usergroups("GET", "users").json()
 
@@ -175,9 +179,9 @@ def test_a_page_ends_before_its_json_exceeds_the_limit(
 
 
 def test_a_page_has_at_least_one_row(
-    client, call_usergroups, large_groups, monkeypatch
+    api_client, call_usergroups, large_groups, monkeypatch
 ):
-    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 1)
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 1)
 
     assert len(call_usergroups("GET", "users").json()["user_groups"]) == 1
 

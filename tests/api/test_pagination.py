@@ -7,14 +7,15 @@ of them.
 import json
 from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
+from urllib.parse import parse_qsl
 
 import pytest
 from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import errors
-from tests.api.conftest import caller
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.operations import caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
 
@@ -57,20 +58,20 @@ class Listing:
     """A list of the API: its pages, and the rows on them."""
 
     def __init__(self, call, user_group, name):
-        self.call, self.user_group, self.base = call, user_group, call.url
+        self.call = call
+        self.user_group = user_group
         self.name, self.key, self.create = LISTS[name]
-        self.filters = name.partition("?")[2]
+        self.filters = dict(parse_qsl(name.partition("?")[2]))
 
     def page(self, link="?"):
         """Return the page that a link leads to.
 
         The link may be only a query string, without the filters.
         """
-        query = link.partition("?")[2]
-        if self.filters and "cursor=" not in query:
-            query = f"{self.filters}&{query}"
-        self.call.url = f"{self.base}?{query}"
-        response = self.call()
+        query = dict(parse_qsl(link.partition("?")[2]))
+        if "cursor" not in query:
+            query = {**self.filters, **query}
+        response = self.call(query=query)
         assert response.status_code == 200
         return response.json()
 
@@ -92,11 +93,11 @@ class Listing:
 
 
 @pytest.fixture(params=LISTS)
-def listing(request, client, user_group):
+def listing(request, api_client, user_group):
     # so that ``user_group`` is not in the list of user groups
     UserGroup.objects.update(environment="Testing")
     operation = request.param.partition("?")[0]
-    return Listing(caller(client, user_group, operation), user_group, request.param)
+    return Listing(caller(api_client, user_group, operation), user_group, request.param)
 
 
 def test_rows_with_the_same_time_are_listed_exactly_once(listing):
@@ -231,17 +232,19 @@ TIME = "2026-01-01T00:00:00+00:00"
         ),
     ],
 )
-def test_an_invalid_cursor_is_refused(client, user_group, cursor):
-    call = caller(client, user_group, "list_user_groups")
-    call.url += f"?cursor={cursor}"
+def test_an_invalid_cursor_is_refused(api_client, user_group, cursor):
+    call = caller(api_client, user_group, "list_user_groups")
 
-    assert errors(call()) == [("cursor", "invalid")]
+    assert errors(call(query={"cursor": cursor})) == [("cursor", "invalid")]
 
 
 def test_a_cursor_of_the_order_by_creation_is_refused_with_updated_since(
-    client, user_group
+    api_client, user_group
 ):
-    call = caller(client, user_group, "list_user_groups")
-    call.url += f"?updated_since=2000-01-01T00:00:00Z&cursor={encoded(['created_at', TIME, 'x', False])}"
+    call = caller(api_client, user_group, "list_user_groups")
+    query = {
+        "updated_since": "2000-01-01T00:00:00Z",
+        "cursor": encoded(["created_at", TIME, "x", False]),
+    }
 
-    assert errors(call()) == [("cursor", "invalid")]
+    assert errors(call(query=query)) == [("cursor", "invalid")]

@@ -12,7 +12,7 @@ from django.core.cache import caches
 from django.test import RequestFactory
 
 from tests.answers import error_code
-from tests.api.conftest import ONE_OF_EACH_SCHEME, WRITES, caller
+from tests.operations import ONE_OF_EACH_SCHEME, WRITES, caller
 from usergroups.api.client_addresses import address_of
 from usergroups.api.throttling import FailedAuthenticationThrottle, TokenThrottle
 
@@ -25,7 +25,8 @@ def rates(settings):
 
     All tests run 1.5 seconds after its beginning (see ``reset_rate_limits``).
     """
-    settings.USERGROUPS_CALL_RATE, settings.USERGROUPS_FAILURE_RATE = "3/min", "3/min"
+    settings.USERGROUPS_CALL_RATE = "3/min"
+    settings.USERGROUPS_FAILURE_RATE = "3/min"
     return settings
 
 
@@ -52,8 +53,9 @@ def test_the_count_begins_anew_with_each_window(
     assert any_operation(valid_body)["RateLimit"] == '"token";r=2;t=60'
 
 
-def test_each_token_has_its_own_rate(client, user_group, rates):
-    first, second = (caller(client, user_group, "list_user_groups") for _ in range(2))
+def test_each_token_has_its_own_rate(api_client, user_group, rates):
+    first = caller(api_client, user_group, "list_user_groups")
+    second = caller(api_client, user_group, "list_user_groups")
 
     assert [first().status_code for _ in range(4)] == [200, 200, 200, 429]
     assert second().status_code == 200
@@ -174,6 +176,20 @@ def test_the_address_is_the_one_that_the_outermost_trusted_proxy_saw(
 
 
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_calls_are_counted_in_a_cache_of_their_own(any_operation, valid_body, rates):
+    dummy = "django.core.cache.backends.dummy.DummyCache"
+    local_memory = "django.core.cache.backends.locmem.LocMemCache"
+    rates.CACHES = {
+        "default": {"BACKEND": dummy},
+        "usergroups": {"BACKEND": local_memory, "LOCATION": "counts"},
+    }
+
+    answers = [any_operation(valid_body) for _ in range(4)]
+
+    assert error_code(answers[3], 429) == "throttled"
+
+
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_calls_are_not_limited_while_the_cache_is_unavailable(
     any_operation, valid_body, rates, caplog
 ):
@@ -203,10 +219,8 @@ def test_calls_without_permission_are_counted(any_operation, valid_body, rates):
 def test_each_call_but_the_first_of_a_window_takes_one_cache_operation(
     rates, monkeypatch
 ):
-    add, increment = (
-        Mock(wraps=caches["default"].add),
-        Mock(wraps=caches["default"].incr),
-    )
+    add = Mock(wraps=caches["default"].add)
+    increment = Mock(wraps=caches["default"].incr)
     monkeypatch.setattr(caches["default"], "add", add)
     monkeypatch.setattr(caches["default"], "incr", increment)
     throttle = FailedAuthenticationThrottle()

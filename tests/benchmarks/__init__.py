@@ -1,6 +1,6 @@
 """Benchmarks: commands that print figures.
 
-``rivals/`` has what ``operations`` compares the service with.
+``applications/`` has what ``operations`` compares the service with.
 """
 
 import logging

@@ -1,9 +1,11 @@
-"""Measure the size of a row, for docs/measurements.md, and how fast a file is imported.
+"""Measure the size of a row, for docs/measurements.md, and how fast a file is
+imported.
 
     DATABASE_URL=postgres://... python -m tests.benchmarks.capacity [BOOKMARKS]
 
-Fills a new database with BOOKMARKS bookmarks (2 million by default), prints the bytes for each row of each table and
-index, and imports a file. Needs the rights of a superuser of PostgreSQL.
+It fills a new database with BOOKMARKS bookmarks (2 million by default), prints
+the bytes for each row of each table and index, and imports a file. It needs
+the rights of a superuser of PostgreSQL.
 """
 
 import json
@@ -34,15 +36,18 @@ FILL = [
         "generate_series(1, {teams}) n"
     ),
     """INSERT INTO usergroups_usergroup
-        (team_id, environment, provided_id, name, token, mapping, properties, created_at, updated_at)
+        (team_id, environment, provided_id, name, token, mapping, properties,
+         created_at, updated_at)
         SELECT 1 + n % {teams}, 'Customer', 'customer_' || n, 'Customer ' || n,
             'ugt_' || left(md5(n::text) || md5('x' || n), 38), '{{"40": "warehouse_eu"}}',
             '{{"plan": "pro", "seats": 25}}', now(), now()
         FROM generate_series(1, {groups}) n""",
     """INSERT INTO bookmarks_accesstoken
-        (name, digest, hint, read_only, created_at, last_used_address, last_used_agent, user_group_id)
-        SELECT 'Browser extension', sha256(n::text::bytea), 'bma_' || left(md5(n::text), 8), false, now(), '', '',
-            1 + n % {groups} FROM generate_series(1, 2 * {groups}) n""",
+        (name, digest, hint, read_only, created_at, last_used_address,
+         last_used_agent, user_group_id)
+        SELECT 'Browser extension', sha256(n::text::bytea),
+            'bma_' || left(md5(n::text), 8), false, now(), '', '', 1 + n % {groups}
+        FROM generate_series(1, 2 * {groups}) n""",
     """INSERT INTO bookmarks_collection (id, name, created_at, updated_at, user_group_id)
         SELECT md5(g || '/' || n)::uuid, 'Collection no. ' || n, now(), now(), g
         FROM generate_series(0, 9) n, generate_series(1, {groups}) g""",
@@ -50,16 +55,22 @@ FILL = [
         (id, url, url_digest, title, created_at, updated_at, user_group_id, collection_id)
         SELECT (lpad(to_hex((extract(epoch from {moment}) * 1000)::bigint), 12, '0') || '7' ||
                 substr(md5(n::text), 1, 3) || 'a' || substr(md5('x' || n), 1, 15))::uuid,
-            'https://www.example-' || n % 5000 || '.com/articles/' || md5(n::text) || '/' || repeat('x', (n % 9)::int),
-            sha256(n::text::bytea), 'The title of a page, of the usual length: ' || n % 1000, {moment}, {moment},
-            {group},
+            'https://www.example-' || n % 5000 || '.com/articles/' || md5(n::text) ||
+                '/' || repeat('x', (n % 9)::int),
+            sha256(n::text::bytea),
+            'The title of a page, of the usual length: ' || n % 1000,
+            {moment}, {moment}, {group},
             CASE WHEN n % 10 < 7 THEN {collection} END
         FROM generate_series(1, {bookmarks}) n""",
 ]
 SIZES = """
-    SELECT t.relname, coalesce(i.relname, ''), pg_table_size(t.oid), pg_relation_size(i.oid) FROM pg_class t
-    LEFT JOIN pg_index ON indrelid = t.oid LEFT JOIN pg_class i ON i.oid = indexrelid
-    WHERE t.relkind = 'r' AND t.relname ~ '^(usergroups|bookmarks)_' ORDER BY t.relname, i.relname
+    SELECT t.relname, coalesce(i.relname, ''), pg_table_size(t.oid),
+        pg_relation_size(i.oid)
+    FROM pg_class t
+    LEFT JOIN pg_index ON indrelid = t.oid
+    LEFT JOIN pg_class i ON i.oid = indexrelid
+    WHERE t.relkind = 'r' AND t.relname ~ '^(usergroups|bookmarks)_'
+    ORDER BY t.relname, i.relname
 """
 
 

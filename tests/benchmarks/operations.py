@@ -1,15 +1,19 @@
-"""Compare the service with two small applications that have some of its operations.
+"""Compare the service with two small applications that have some of its
+operations.
 
     DATABASE_URL=postgres://... python -m tests.benchmarks.operations [ROUNDS] [SECONDS]
 
-The applications in ``tests/benchmarks/rivals/`` use the same database and tables as the service: plain Django views
-with the ORM, and plain Django views with prepared SQL, which have only the two operations that write. The database is a
-new one, on SQLite if DATABASE_URL is not set. Run ``collectstatic`` before.
+The applications in ``tests/benchmarks/applications/`` use the same database
+and tables as the service: plain Django views with the ORM, and plain Django
+views with prepared SQL, which have only the two operations that write. The
+database is a new one, on SQLite if DATABASE_URL is not set.
 
-All three servers run at once, each with two processes of eight threads: the service on Granian as docs/deploy.md says,
-and the others on gunicorn's ``gthread`` worker. They are loaded one after another with wrk: 16 connections, 50 user
-groups, SECONDS (default 1) for each server and operation, in a new random order in each of ROUNDS (default 8), after a
-warm-up. The service's rate limit is on but not reached. The script fails if any call fails.
+All three servers run at once, each with two processes of eight threads: the
+service on Granian as docs/deploy.md says, and the others on gunicorn's
+``gthread`` worker. They are loaded one after another with wrk: 16 connections,
+50 user groups, SECONDS (default 1) for each server and operation, in a new
+random order in each of ROUNDS (default 8), after a warm-up. The service's rate
+limit is on but not reached. The script fails if any call fails.
 
 It prints medians, and the quartiles of the ratio to ``orm`` in the same round.
 """
@@ -40,14 +44,14 @@ from tests.servers import TIMEOUT, listens, start_server, stop_server
 from usergroups.models import ApiToken, Team, UserGroup
 
 HERE = Path(__file__).parent
-PUT, POST, GET, LIST = (
-    "PUT /api/user",
-    "POST /v1/bookmarks",
-    "GET /v1/bookmarks/{id}",
-    "GET /v1/bookmarks",
-)
-RIVALS = {"orm": (PUT, POST, GET, LIST), "sql": (PUT, POST)}  # the operations of each
-GROUPS, BOOKMARKS_PER_GROUP = 50, 60
+PUT = "PUT /api/user"
+POST = "POST /v1/bookmarks"
+GET = "GET /v1/bookmarks/{id}"
+LIST = "GET /v1/bookmarks"
+# the operations of each
+APPLICATIONS = {"orm": (PUT, POST, GET, LIST), "sql": (PUT, POST)}
+GROUPS = 50
+BOOKMARKS_PER_GROUP = 60
 # seconds, in which a server completes the calls that wrk has abandoned at the
 # end
 PAUSE = 0.2
@@ -123,14 +127,18 @@ def create_accounts():
     return calls
 
 
-class Rival(Service):
+class Application(Service):
     """One of the other applications, on gunicorn with as many processes and
     threads as the service has.
     """
 
     def __init__(self, name, folder, url):
         super().__init__(
-            folder, url, **COMMON, RIVAL=name, DJANGO_SETTINGS_MODULE="rivals.settings"
+            folder,
+            url,
+            **COMMON,
+            APPLICATION=name,
+            DJANGO_SETTINGS_MODULE="applications.settings",
         )
         self.log = folder / f"{name}.log"
 
@@ -202,13 +210,10 @@ def load(server, calls, folder, seconds, connections=16):
     before = cpu_seconds(workers)
     output = subprocess.check_output(command, text=True, timeout=TIMEOUT)
     cpu = cpu_seconds(workers) - before
-    number, rate = (
-        int(re.search(r"(\d+) requests in", output)[1]),
-        float(re.search(r"Requests/sec: +(\S+)", output)[1]),
-    )
-    assert number and "Non-2xx" not in output and "Socket errors" not in output, (
-        f"{server.log.name}: {output}"
-    )
+    number = int(re.search(r"(\d+) requests in", output)[1])
+    rate = float(re.search(r"Requests/sec: +(\S+)", output)[1])
+    failed = "Non-2xx" in output or "Socket errors" in output
+    assert number and not failed, f"{server.log.name}: {output}"
     assert server.worker_pids() == workers, "a worker has been restarted"
     p50, p99 = (
         float(value) * UNITS[unit]
@@ -242,9 +247,8 @@ def print_table(operation, found):
     for name, rounds in found.items():
         cells = []
         for metric, digits in METRICS.items():
-            values, base = (
-                [each[metric] for each in rows] for rows in (rounds, found["orm"])
-            )
+            values = [each[metric] for each in rounds]
+            base = [each[metric] for each in found["orm"]]
             cells.append(
                 f"{statistics.median(values):8.{digits}f} {ratios(values, base):>17}"
             )
@@ -256,14 +260,17 @@ def compare(folder, url, calls, rounds, seconds):
     found = {operation: defaultdict(list) for operation in calls}
     with ExitStack() as stack:
         servers = {
-            name: stack.enter_context(Rival(name, folder, url)) for name in RIVALS
+            name: stack.enter_context(Application(name, folder, url))
+            for name in APPLICATIONS
         }
         servers["service"] = stack.enter_context(Service(folder, url, **SERVICE))
         for number in range(rounds + 1):
             for operation in calls:
                 # The service has all.
                 names = [
-                    name for name in servers if operation in RIVALS.get(name, calls)
+                    name
+                    for name in servers
+                    if operation in APPLICATIONS.get(name, calls)
                 ]
                 for name in random.sample(names, len(names)):
                     if not number:

@@ -1,10 +1,13 @@
-"""Measure the time for each byte, and the memory, that files of each format and of several sizes take to read.
+"""Measure the time for each byte, and the memory, that files of each format and
+of several sizes take to read.
 
     python -m tests.benchmarks.readers [megabytes ...] [format ...]
 
-By default, the files have 1, 10 and 100 MB, which takes some minutes for each format. Some are like those that programs
-write. The others try to make the reader slow: the time for each byte must be about the same for all sizes. A process of
-its own generates each file on the disk and reads it piece by piece, so that the measured memory is that of the reader.
+By default, the files have 1, 10 and 100 MB, which takes some minutes for each
+format. Some are like those that programs write. The others try to make the
+reader slow: the time for each byte must be about the same for all sizes. A
+process of its own generates each file on the disk and reads it piece by piece,
+so that the measured memory is that of the reader.
 """
 
 import io
@@ -156,13 +159,13 @@ class GeneratedFile(io.RawIOBase):
     def __init__(self, beginning, part, size):
         # Repeat short strings beforehand. To join them one by one would take
         # longer than to read them.
-        parts = (
-            map(part, itertools.count())
-            if callable(part)
-            else itertools.repeat(part * (4096 // len(part) + 1))
-        )
+        if callable(part):
+            parts = map(part, itertools.count())
+        else:
+            parts = itertools.repeat(part * (4096 // len(part) + 1))
         self.parts = itertools.chain([beginning], parts)
-        self.remaining, self.buffer = size, b""
+        self.remaining = size
+        self.buffer = b""
 
     def readable(self):
         return True
@@ -171,7 +174,8 @@ class GeneratedFile(io.RawIOBase):
         size = min(len(buffer), self.remaining)
         while len(self.buffer) < size:
             self.buffer += "".join(itertools.islice(self.parts, 32)).encode()
-        buffer[:size], self.buffer = self.buffer[:size], self.buffer[size:]
+        buffer[:size] = self.buffer[:size]
+        self.buffer = self.buffer[size:]
         self.remaining -= size
         return size
 

@@ -1,7 +1,6 @@
 import pytest
 from django.urls import reverse
 from django.utils import translation
-from django.utils.http import urlencode
 
 from tests.api.conftest import valid_body  # noqa: F401
 from tests.bookmarks.factories import AccessTokenFactory, CollectionFactory
@@ -27,31 +26,25 @@ def access_token(user_group):
 
 
 @pytest.fixture
-def call_bookmarks(client, access_token):
+def call_bookmarks(api_client, access_token):
     """Return a function that calls the view with this URL name, with
     ``access_token`` by default.
     """
 
     def call(method, url_name, *ids, body=b"", query=None, token=access_token):
-        query = f"?{urlencode(query)}" if query else ""
-        return Caller(
-            client,
-            method,
-            reverse(f"bookmarks:{url_name}", args=ids) + query,
-            "Bearer",
-            token,
-        )(body)
+        url = reverse(f"bookmarks:{url_name}", args=ids)
+        return Caller(api_client, method, url, "Bearer", token)(body, query=query)
 
     return call
 
 
 @pytest.fixture
-def create_bookmark(client, access_token):
+def create_bookmark(api_client, access_token):
     """Return a function that sends a body to ``POST v1/bookmarks`` with
     ``access_token``, its attribute ``token``.
     """
     return Caller(
-        client, "POST", reverse("bookmarks:bookmarks"), "Bearer", access_token
+        api_client, "POST", reverse("bookmarks:bookmarks"), "Bearer", access_token
     )
 
 

@@ -11,7 +11,8 @@ from bookmarks.models import AccessToken
 from tests.answers import errors, time_json
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
-from usergroups.tokens import models, secret_format
+from tests.usergroups.factories import store_tokens
+from usergroups.tokens import secret_format
 
 
 def access_token_json(token):
@@ -28,23 +29,23 @@ def access_token_json(token):
 
 
 @pytest.fixture
-def issue(client, api_token, user_group):
+def issue(api_client, api_token, user_group):
     """Return a function that issues an access token of ``user_group``.
 
     Its arguments are further fields of the body.
     """
     call = Caller(
-        client, "POST", reverse("access_tokens:access-tokens"), "Token", api_token
+        api_client, "POST", reverse("access_tokens:access-tokens"), "Token", api_token
     )
     return lambda **fields: call({"user_group_id": user_group.provided_id, **fields})
 
 
 @pytest.fixture
-def list_tokens(client, api_token, user_group):
+def list_tokens(api_client, api_token, user_group):
     def call(**query):
         query = urlencode({"user_group_id": user_group.provided_id, **query})
         return Caller(
-            client,
+            api_client,
             "GET",
             f"{reverse('access_tokens:access-tokens')}?{query}",
             "Token",
@@ -55,9 +56,9 @@ def list_tokens(client, api_token, user_group):
 
 
 @pytest.fixture
-def revoke(client, api_token):
+def revoke(api_client, api_token):
     return lambda public_id: Caller(
-        client,
+        api_client,
         "DELETE",
         reverse("access_tokens:access-token", args=[public_id]),
         "Token",
@@ -68,7 +69,7 @@ def revoke(client, api_token):
 # POST api/user/access-tokens
 
 
-def test_an_issued_token_authenticates_its_group(issue, client, user_group):
+def test_an_issued_token_authenticates_its_group(issue, api_client, user_group):
     response = issue()
 
     assert response.status_code == 201
@@ -82,16 +83,16 @@ def test_an_issued_token_authenticates_its_group(issue, client, user_group):
         False,
         None,
     )
-    created = Caller(client, "POST", reverse("bookmarks:bookmarks"), "Bearer", token)(
-        {"url": "https://example.com/"}
-    )
+    created = Caller(
+        api_client, "POST", reverse("bookmarks:bookmarks"), "Bearer", token
+    )({"url": "https://example.com/"})
     assert created.status_code == 201
 
 
-def test_the_location_lists_the_new_token(issue, client, api_token):
+def test_the_location_lists_the_new_token(issue, api_client, api_token):
     response = issue()
 
-    listed = client.get(
+    listed = api_client.get(
         response["Location"], HTTP_AUTHORIZATION=f"Token {api_token.secret}"
     ).json()["access_tokens"]
     assert [token["id"] for token in listed] == [response.json()["access_token"]["id"]]
@@ -138,25 +139,23 @@ def test_invalid_fields_are_refused(issue, fields, problem):
     assert not AccessToken.objects.exists()
 
 
-def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group, monkeypatch):
-    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 3)
+def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group):
+    store_tokens(AccessToken, 998, user_group=user_group)
     AccessTokenFactory(user_group=user_group, expired=True)
     AccessTokenFactory(user_group=user_group, revoked=True)
     AccessTokenFactory(user_group=user_group, expiring=True)
-    AccessTokenFactory(user_group=user_group)
     AccessTokenFactory()  # of another group
 
-    third, fourth = issue(), issue()
+    last = issue()
+    too_many = issue()
 
-    assert third.status_code == 201
-    assert errors(fourth, 409) == [(None, "too_many_tokens")]
-    assert AccessToken.objects.active().filter(user_group=user_group).count() == 3
+    assert last.status_code == 201
+    assert errors(too_many, 409) == [(None, "too_many_tokens")]
+    assert AccessToken.objects.active().filter(user_group=user_group).count() == 1_000
 
 
-def test_a_token_can_be_issued_after_another_one_is_revoked(
-    issue, revoke, user_group, monkeypatch
-):
-    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
+def test_a_token_can_be_issued_after_another_one_is_revoked(issue, revoke, user_group):
+    store_tokens(AccessToken, 999, user_group=user_group)
     token = AccessTokenFactory(user_group=user_group)
     assert issue().status_code == 409
 
@@ -192,10 +191,10 @@ def test_tokens_are_listed_without_their_secrets(list_tokens, user_group):
 
 
 def test_a_revoked_token_is_refused_and_stays_in_the_list(
-    revoke, list_tokens, client, user_group
+    revoke, list_tokens, api_client, user_group
 ):
     token = AccessTokenFactory(user_group=user_group, recently_used=True)
-    read = Caller(client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token)
+    read = Caller(api_client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token)
     assert read().status_code == 200
 
     response = revoke(token.public_id)

@@ -70,10 +70,8 @@ def test_bookmarks_are_deleted(delete, user_group):
 
 
 def test_each_id_has_its_own_result(delete, user_group):
-    bookmark, of_another_group = (
-        BookmarkFactory(user_group=user_group),
-        BookmarkFactory(),
-    )
+    bookmark = BookmarkFactory(user_group=user_group)
+    of_another_group = BookmarkFactory()
 
     response = delete(uuid4(), bookmark.pk, "x", bookmark.pk, of_another_group.pk)
 
@@ -152,7 +150,8 @@ def test_a_duplicate_that_appears_during_the_move_is_refused(
 ):
     bookmark = BookmarkFactory(user_group=user_group, url=URL)
     other = BookmarkFactory(user_group=user_group, url=f"{URL}other")
-    table, digest = Bookmark._meta.db_table, bytes(bookmark.url_digest).hex()
+    table = Bookmark._meta.db_table
+    digest = bytes(bookmark.url_digest).hex()
     update = (
         f"UPDATE {table} SET url_digest = '\\x{digest}', collection_id = "
         f"'{collection.pk}' WHERE id = '{other.pk}'"

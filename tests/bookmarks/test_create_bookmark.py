@@ -4,11 +4,13 @@ from datetime import datetime
 from uuid import RFC_4122, UUID, uuid4
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bookmarks import web_url
 from bookmarks.models import Bookmark, Collection
 from tests.answers import errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -226,18 +228,12 @@ def test_valid_urls_are_stored_unchanged(create_bookmark, url):
     assert response.json()["bookmark"]["url"] == url == Bookmark.objects.get().url
 
 
-NO_SCHEME, NOT_HTTP = (
-    "The URL has no scheme such as https://.",
-    "The URL is neither http nor https.",
-)
-WHITE_SPACE, CONTROL = (
-    "The URL has surrounding white space.",
-    "The URL has control characters.",
-)
-NOT_VALID, LONG_HOST = (
-    "The URL is not valid by the WHATWG URL Standard.",
-    "The host is longer than a domain name can be.",
-)
+NO_SCHEME = "The URL has no scheme such as https://."
+NOT_HTTP = "The URL is neither http nor https."
+WHITE_SPACE = "The URL has surrounding white space."
+CONTROL = "The URL has control characters."
+NOT_VALID = "The URL is not valid by the WHATWG URL Standard."
+LONG_HOST = "The host is longer than a domain name can be."
 # Encoding it as a host would take 0.2 s.
 CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 7900)))
 
@@ -320,13 +316,19 @@ def test_an_invalid_url_is_answered_with_the_reason(create_bookmark, reason, url
 
 
 def test_all_errors_are_reported_at_once(create_bookmark):
-    response = create_bookmark({"url": "x", "collection": "x", "title": 1})
+    response = create_bookmark({"url": "x", "collection": 1, "title": 1})
 
     assert set(errors(response)) == {
         ("url", "invalid"),
         ("collection", "does_not_exist"),
         ("title", "invalid"),
     }
+
+
+def test_a_collection_is_looked_up_after_all_fields_are_valid(create_bookmark):
+    response = create_bookmark({"url": "x", "collection": "x"})
+
+    assert errors(response) == [("url", "invalid")]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -491,3 +493,72 @@ def test_names_of_collections_are_unique_within_a_group(user_group):
 
     with pytest.raises(IntegrityError), transaction.atomic():
         Collection.objects.create(user_group=user_group, name="Same")
+
+
+# The Python API
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"url": f"{URL}{'x' * 9000}"},
+        {"url": "example.com"},
+        {"title": "x" * 2000},
+    ],
+    ids=["long URL", "invalid URL", "long title"],
+)
+@pytest.mark.parametrize("method", ["add", "add_many", "update_by_id"])
+def test_python_code_stores_nothing_that_a_call_refuses(
+    user_group, create_bookmark, fields, method
+):
+    bookmark = BookmarkFactory(user_group=user_group)
+    bookmarks = Bookmark.objects
+    methods = {
+        "add": lambda new: bookmarks.add(user_group=user_group, **new),
+        "add_many": lambda new: bookmarks.add_many(user_group, [new]),
+        "update_by_id": lambda new: bookmarks.update_by_id(
+            user_group, str(bookmark.pk), **new
+        ),
+    }
+    new = {"url": f"{URL}new", **fields}
+
+    assert create_bookmark(new).status_code == 400
+    with pytest.raises(ValidationError):
+        methods[method](new)
+
+    assert Bookmark.objects.get() == bookmark
+
+
+@pytest.mark.parametrize("method", ["add", "add_many"])
+def test_python_code_cannot_use_a_collection_of_another_group(user_group, method):
+    item = {"url": URL, "collection": CollectionFactory()}
+    methods = {
+        "add": lambda: Bookmark.objects.add(user_group=user_group, **item),
+        "add_many": lambda: Bookmark.objects.add_many(user_group, [item]),
+    }
+
+    with pytest.raises(ValidationError):
+        methods[method]()
+
+
+def test_the_name_of_a_collection_is_validated(user_group):
+    with pytest.raises(ValidationError):
+        Collection.objects.add(user_group, "x" * 256)
+
+
+@pytest.mark.parametrize("url_name", ["bookmarks", "bookmarks-batch"])
+def test_a_url_is_parsed_once(call_bookmarks, url_name, monkeypatch):
+    parsed = []
+    parse = web_url.can_ada.parse
+
+    def count(url):
+        parsed.append(url)
+        return parse(url)
+
+    monkeypatch.setattr(web_url.can_ada, "parse", count)
+    item = {"url": URL}
+    body = item if url_name == "bookmarks" else {"bookmarks": [item]}
+
+    assert call_bookmarks("POST", url_name, body=body).status_code in (200, 201)
+
+    assert parsed == [URL]

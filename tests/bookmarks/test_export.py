@@ -12,7 +12,6 @@ from django.db.models import F
 from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import urlencode
 
 from bookmarks import views
 from bookmarks.files import EXPORT_FORMATS, exporting
@@ -77,11 +76,14 @@ def test_pages_of_any_size_have_the_order_of_one_query(
 
 
 def test_collections_are_read_in_the_order_of_their_creation(user_group):
-    moments = [timezone.now() - timedelta(days=day) for day in (2, 3, 1)]
-    middle, oldest, newest = (
-        CollectionFactory(user_group=user_group, created_at=moment)
-        for moment in moments
-    )
+
+    def create_collection(days):
+        moment = timezone.now() - timedelta(days=days)
+        return CollectionFactory(user_group=user_group, created_at=moment)
+
+    middle = create_collection(days=2)
+    oldest = create_collection(days=3)
+    newest = create_collection(days=1)
     in_newest = BookmarkFactory(user_group=user_group, collection=newest)
     in_middle = BookmarkFactory(user_group=user_group, collection=middle)
 
@@ -215,12 +217,12 @@ TYPES = {
 
 
 @pytest.fixture
-def receive(client, access_token):
+def receive(api_client, access_token):
     """Return a function that calls GET /v1/export."""
 
     def receive(method="GET", token=access_token, **query):
-        url = reverse("bookmarks:export") + (f"?{urlencode(query)}" if query else "")
-        return Caller(client, method, url, "Bearer", token)()
+        url = reverse("bookmarks:export")
+        return Caller(api_client, method, url, "Bearer", token)(query=query)
 
     return receive
 
@@ -270,7 +272,8 @@ def test_an_invalid_query_is_refused(receive, query, attr, code):
 
 
 def test_head_has_the_headers_of_get(receive, bookmarks):
-    head, get = receive("HEAD"), receive()
+    head = receive("HEAD")
+    get = receive()
 
     assert (head.status_code, head.getvalue()) == (200, b"")
     for name in ("Content-Type", "Content-Disposition"):
@@ -340,7 +343,10 @@ def test_an_export_that_takes_too_long_closes_its_transaction(
 def test_a_temporary_file_that_cannot_be_written_or_opened_is_a_503(
     receive, bookmarks, monkeypatch, path
 ):
-    monkeypatch.setattr(exporting, "TemporaryFile", lambda **kwargs: open(path, "w+b"))  # noqa: SIM115
+    def temporary_file(**kwargs):
+        return open(path, "w+b")
+
+    monkeypatch.setattr(exporting, "TemporaryFile", temporary_file)
 
     assert error_code(receive(), 503) == "service_unavailable"
 

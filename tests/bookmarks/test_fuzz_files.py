@@ -121,7 +121,8 @@ def damaged(draw, valid):
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))
         end = draw(st.integers(start, min(len(data), start + 60)))
-        part, fragment = data[start:end], draw(st.sampled_from(FRAGMENTS))
+        part = data[start:end]
+        fragment = draw(st.sampled_from(FRAGMENTS))
         place = draw(st.integers(0, len(data)))
         change = draw(
             st.sampled_from(["delete", "repeat", "move", "insert", "replace", "cut"])

@@ -10,7 +10,6 @@ import pytest
 from django.core.checks import run_checks
 from django.db import DatabaseError, OperationalError
 from django.urls import reverse
-from django.utils.http import urlencode
 
 from bookmarks.files.exporting import load
 from bookmarks.files.report import MAX_NAMES
@@ -50,7 +49,7 @@ EMPTY_REPORT = {
 
 
 @pytest.fixture
-def send(client, access_token):
+def send(api_client, access_token):
     """Return a function that calls POST /v1/imports with a file as its body."""
 
     def send(
@@ -60,10 +59,8 @@ def send(client, access_token):
         headers=None,
         **query,
     ):
-        url = reverse("bookmarks:imports") + (f"?{urlencode(query)}" if query else "")
-        return Caller(client, "POST", url, "Bearer", token)(
-            body, CONTENT_TYPE=content_type, **(headers or {})
-        )
+        call = Caller(api_client, "POST", reverse("bookmarks:imports"), "Bearer", token)
+        return call(body, query=query, CONTENT_TYPE=content_type, **(headers or {}))
 
     return send
 
@@ -174,7 +171,8 @@ def test_everything_is_reported(send, user_group, settings):
     ]
     body = "\n".join(map(json.dumps, lines)).encode()
 
-    first, second = reported(send(body)), reported(send(body, update="true"))
+    first = reported(send(body))
+    second = reported(send(body, update="true"))
 
     assert first == {
         "created": 2,
@@ -330,10 +328,8 @@ def test_access_media_type_size_query_and_content_are_checked_in_this_order(
     send, access_token, settings
 ):
     settings.BOOKMARKS_MAX_IMPORT_SIZE = 1000
-    large, read_only = (
-        b"x" * 1001,
-        AccessTokenFactory(user_group=access_token.user_group, read_only=True),
-    )
+    large = b"x" * 1001
+    read_only = AccessTokenFactory(user_group=access_token.user_group, read_only=True)
 
     assert error_code(send(large, "", headers={"HTTP_AUTHORIZATION": None}), 401)
     assert error_code(send(large, "", token=read_only), 403)
@@ -406,15 +402,19 @@ def test_an_import_ends_when_its_collection_is_deleted(send, collection, monkeyp
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("chunks_of_two")
-@pytest.mark.parametrize("error", [OperationalError("gone"), DatabaseError("odd")])
-def test_a_failure_of_the_database_keeps_what_is_stored(send, monkeypatch, error):
+@pytest.mark.parametrize(
+    ("error", "status"), [(OperationalError("gone"), 503), (DatabaseError("odd"), 500)]
+)
+def test_a_failure_of_the_database_keeps_what_is_stored(
+    send, monkeypatch, error, status
+):
     def fail():
         raise error
 
     act_after_first_chunk(monkeypatch, fail)
     body = b"".join(b'{"url": "https://%d/"}\n' % n for n in range(6))
 
-    assert error_code(send(body), 503 if isinstance(error, OperationalError) else 500)
+    assert error_code(send(body), status)
     monkeypatch.undo()  # The database works again.
     assert reported(send(body)) == {**EMPTY_REPORT, "created": 4, "existing": 2}
 

@@ -20,7 +20,7 @@ from tests.bookmarks.factories import (
 )
 from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
-from usergroups.api import pagination
+from usergroups.api import scan_pages
 from usergroups.api.cursors import Cursor
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -38,10 +38,12 @@ FILL = """
         CASE n %% 4
             WHEN 1 THEN (%(collections_of_others)s::uuid[])[n / 2 %% %(number)s + 1]
             WHEN 3 THEN NULL
-            ELSE (%(collections)s::uuid[])[n / 2 %% 20 + 1] END  -- NULL for 11 to 20, as there are 10 collections
+            -- NULL for 11 to 20, as there are 10 collections
+            ELSE (%(collections)s::uuid[])[n / 2 %% 20 + 1] END
     FROM generate_series(1, %(rows)s) n
 """
-OLD, NEW = datetime(2020, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
+OLD = datetime(2020, 1, 1, tzinfo=UTC)
+NEW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def new_group(others, start, rows):
@@ -163,7 +165,8 @@ UNKNOWN = pytest.param(
 @pytest.mark.parametrize("name", ["old", "new", UNKNOWN])
 def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
     token = AccessTokenFactory(user_group=groups[name], recently_used=True)
-    read, sorting = {}, []
+    read = {}
+    sorting = []
     for page, query in queries(groups[name]).items():
         statements = queries_of(
             partial(call_bookmarks, "GET", "bookmarks", query=query, token=token)
@@ -182,7 +185,7 @@ def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
 def test_a_search_reads_only_the_bookmarks_that_it_may_scan(
     call_bookmarks, groups, monkeypatch
 ):
-    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
+    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 200)
     token = AccessTokenFactory(user_group=groups["old"], recently_used=True)
 
     statements = queries_of(
@@ -215,10 +218,8 @@ def test_an_export_of_collections_reads_each_bookmark_twice(groups, name, monkey
 
 
 def test_the_count_of_active_tokens_reads_no_others(user_group):
-    past, future = (
-        timezone.now() - timedelta(days=1),
-        timezone.now() + timedelta(days=1),
-    )
+    past = timezone.now() - timedelta(days=1)
+    future = timezone.now() + timedelta(days=1)
     states = (
         [{"expires_at": past}] * 2000
         + [{"revoked_at": past}] * 2000
@@ -303,7 +304,7 @@ def test_a_list_by_time_of_update_reads_only_its_own_groups(
 def test_a_list_by_name_reads_only_the_groups_that_it_may_scan(
     call_usergroups, many_groups, monkeypatch
 ):
-    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
+    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 200)
 
     statements = queries_of(call_usergroups, "GET", "users", b"", {"name": "nobody"})
 
@@ -386,7 +387,8 @@ def without_unique_key(scans):
 def test_each_statement_uses_unique_keys(
     update_user_group, call_bookmarks, without_statistics, call
 ):
-    url, user_group = "https://example.com/", without_statistics
+    url = "https://example.com/"
+    user_group = without_statistics
     bookmark = BookmarkFactory(user_group=user_group, url=f"{url}there")
     actions = {
         "PUT": lambda: update_user_group(

@@ -1,4 +1,4 @@
-"""The statements of each call.
+"""The statements of each operation, and of calls that take others.
 
 With receivers of signals, some deletions take one more, to read the bookmarks.
 """
@@ -7,32 +7,119 @@ from types import SimpleNamespace
 
 import pytest
 from django.db import connection
-from django.urls import reverse
 
 from tests.bookmarks.factories import BookmarkFactory
-from tests.conftest import Caller
+from tests.operations import OPERATIONS, caller
 from tests.queries import queries_of
 from tests.signals import received
 
 URL = "https://example.com/"
 
+OF_TEAM = "token with its team"
+OF_GROUP = "token with its group"
+NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.vendor]
+"""What follows an insert of several bookmarks, which PostgreSQL returns."""
+
+STATEMENTS = {
+    "get_user_group": [OF_TEAM, "group"],
+    "create_user_group": [OF_TEAM, "group"],
+    "update_user_group": [OF_TEAM, "update"],
+    "delete_user_group": [
+        OF_TEAM,
+        "group",
+        "whether it has few access tokens",
+        "whether it has few collections",
+        "whether it has few bookmarks",
+        "lock",
+        "group",
+        "deletion of access tokens",
+        "deletion of collections",
+        "deletion of bookmarks",
+        "deletion",
+    ],
+    "rotate_user_group_token": [OF_TEAM, "update", "group"],
+    "list_user_groups": [OF_TEAM, "page"],
+    "put_user_groups": [OF_TEAM],
+    "resolve_user_group": [OF_TEAM, "group"],
+    "list_access_tokens": [OF_TEAM, "group", "page"],
+    "issue_access_token": [
+        OF_TEAM,
+        "group",
+        "active tokens that never expire",
+        "active tokens that expire",
+        "insert",
+    ],
+    "revoke_access_token": [
+        OF_TEAM,
+        "access token",
+        "access token, locked",
+        "update",
+        "time of the revocation",
+    ],
+    "list_bookmarks": [OF_GROUP, "page"],
+    "create_bookmark": [OF_GROUP, "insert"],
+    "create_bookmarks": [OF_GROUP],
+    "delete_bookmarks": [OF_GROUP],
+    "move_bookmarks": [OF_GROUP],
+    "get_bookmark": [OF_GROUP, "bookmark"],
+    "update_bookmark": [OF_GROUP, "update", "bookmark as it stands now"],
+    "delete_bookmark": [OF_GROUP, "deletion"],
+    "list_collections": [OF_GROUP, "page"],
+    "create_collection": [OF_GROUP, "insert"],
+    "get_collection": [OF_GROUP, "collection"],
+    "update_collection": [OF_GROUP, "update", "collection as it stands now"],
+    "delete_collection": [
+        OF_GROUP,
+        "collection",
+        "its group",
+        "whether it has few bookmarks",
+        "lock",
+        "its group",
+        "deletion of duplicates inside",
+        "deletion of duplicates outside",
+        "update of the bookmarks",
+        "deletion",
+    ],
+    "import_bookmarks": [OF_GROUP, "insert", *NEW_IDS],
+    "export_bookmarks": [OF_GROUP, "bookmarks in no collection", "collections"],
+}
+"""The names of the statements of each operation.
+
+The batches are empty.
+"""
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_takes_these_statements(api_client, user_group, valid_body, name):
+    call = caller(api_client, user_group, name)
+
+    assert len(queries_of(call, valid_body)) == len(STATEMENTS[name])
+
+
+DELETIONS = {"delete_bookmark", "delete_collection"}
+"""The operations that announce deleted bookmarks.
+
+The deletion of a user group announces only the user group.
+"""
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_only_deletions_of_bookmarks_take_more_statements_with_receivers(
+    api_client, user_group, valid_body, name
+):
+    call = caller(api_client, user_group, name)
+
+    with received():
+        queries = queries_of(call, valid_body)
+
+    assert len(queries) == len(STATEMENTS[name]) + (name in DELETIONS)
+
 
 @pytest.fixture
-def stored(user_group, collection, call_bookmarks, client, api_token):
-    """Return the rows that the calls need, and functions that call the API
-    with an access token or an API token.
+def stored(user_group, collection, call_bookmarks):
+    """Return the rows that the calls need, and a function that calls the API
+    with an access token.
     """
-
-    def call_access_tokens(method, **fields):
-        query = "" if fields else f"?user_group_id={user_group.provided_id}"
-        return Caller(
-            client,
-            method,
-            reverse("access_tokens:access-tokens") + query,
-            "Token",
-            api_token,
-        )(fields)
-
     bookmarks = BookmarkFactory.create_batch(
         100, user_group=user_group, collection=collection
     )
@@ -42,40 +129,17 @@ def stored(user_group, collection, call_bookmarks, client, api_token):
         bookmark=bookmarks[0],
         ids=[str(bookmark.pk) for bookmark in bookmarks],
         call=call_bookmarks,
-        call_access_tokens=call_access_tokens,
     )
 
 
 CALLS = {
-    "GET bookmark": (
-        lambda stored: stored.call("GET", "bookmark", stored.bookmark.pk),
-        ["token with its group", "bookmark"],
-    ),
-    "PATCH bookmark": (
-        lambda stored: stored.call(
-            "PATCH", "bookmark", stored.bookmark.pk, body={"title": "New"}
-        ),
-        ["token with its group", "update", "bookmark as it stands now"],
-    ),
-    "DELETE bookmark": (
-        lambda stored: stored.call("DELETE", "bookmark", stored.bookmark.pk),
-        ["token with its group", "deletion"],
-    ),
-    "GET bookmarks": (
-        lambda stored: stored.call("GET", "bookmarks"),
-        ["token with its group", "page"],
-    ),
     "GET bookmarks by URL": (
         lambda stored: stored.call("GET", "bookmarks", query={"url": URL}),
-        ["token with its group", "page"],
+        [OF_GROUP, "page"],
     ),
     "GET bookmarks by text": (
         lambda stored: stored.call("GET", "bookmarks", query={"q": "x"}),
-        ["token with its group", "last bookmark to search", "page"],
-    ),
-    "POST bookmark": (
-        lambda stored: stored.call("POST", "bookmarks", body={"url": URL}),
-        ["token with its group", "insert"],
+        [OF_GROUP, "last bookmark to search", "page"],
     ),
     "POST bookmark in a collection": (
         lambda stored: stored.call(
@@ -83,13 +147,13 @@ CALLS = {
             "bookmarks",
             body={"url": URL, "collection": str(stored.collection.pk)},
         ),
-        ["token with its group", "collection", "insert"],
+        [OF_GROUP, "collection", "insert"],
     ),
     "POST bookmark in a malformed collection": (
         lambda stored: stored.call(
             "POST", "bookmarks", body={"url": URL, "collection": "x"}
         ),
-        ["token with its group"],
+        [OF_GROUP],
     ),
     "POST duplicate": (
         lambda stored: stored.call(
@@ -98,7 +162,7 @@ CALLS = {
             body={"url": stored.bookmark.url, "collection": str(stored.collection.pk)},
         ),
         [
-            "token with its group",
+            OF_GROUP,
             "collection",
             "insert, which is refused",
             "existing bookmark",
@@ -111,8 +175,9 @@ CALLS = {
             body={"bookmarks": [{"url": URL}, {"url": f"{URL}2"}]},
         ),
         [
-            "token with its group",
-            *(["insert"] if connection.vendor == "postgresql" else ["insert"] * 2),
+            OF_GROUP,
+            "insert",
+            *NEW_IDS,
         ],
     ),
     "POST batch to move": (
@@ -121,26 +186,18 @@ CALLS = {
             "bookmarks-batch-move",
             body={"ids": stored.ids, "collection": None},
         ),
-        ["token with its group", "bookmarks", "duplicates", "update"],
+        [OF_GROUP, "bookmarks", "duplicates", "update"],
     ),
     "POST batch to delete": (
         lambda stored: stored.call(
             "POST", "bookmarks-batch-delete", body={"ids": stored.ids}
         ),
-        ["token with its group", "bookmarks", "deletion"],
-    ),
-    "GET collections": (
-        lambda stored: stored.call("GET", "collections"),
-        ["token with its group", "page"],
-    ),
-    "POST collection": (
-        lambda stored: stored.call("POST", "collections", body={"name": "New"}),
-        ["token with its group", "insert"],
+        [OF_GROUP, "bookmarks", "deletion"],
     ),
     "DELETE collection": (
         lambda stored: stored.call("DELETE", "collection", stored.collection.pk),
         [
-            "token with its group",
+            OF_GROUP,
             "collection",
             "its group",
             "whether it has few bookmarks",
@@ -163,22 +220,6 @@ CALLS = {
             "deletion",
         ],
     ),
-    "POST access token": (
-        lambda stored: stored.call_access_tokens(
-            "POST", user_group_id=stored.user_group.provided_id
-        ),
-        [
-            "token with its team",
-            "group",
-            "active tokens that never expire",
-            "active tokens that expire",
-            "insert",
-        ],
-    ),
-    "GET access tokens": (
-        lambda stored: stored.call_access_tokens("GET"),
-        ["token with its team", "group", "page"],
-    ),
 }
 """Each call with the names of its statements."""
 
@@ -188,18 +229,12 @@ def test_a_call_takes_these_statements(stored, call, statements):
     assert len(queries_of(call, stored)) == len(statements)
 
 
-DELETIONS = {"DELETE bookmark", "DELETE collection", "POST batch to delete"}
-"""The deletions that announce bookmarks.
-
-The deletion of a user group announces only the user group.
-"""
-
-
 @pytest.mark.parametrize("name", CALLS)
-def test_only_deletions_take_more_statements_with_receivers(stored, name):
+def test_only_calls_that_delete_take_more_statements_with_receivers(stored, name):
     call, statements = CALLS[name]
 
     with received():
         queries = queries_of(call, stored)
 
-    assert len(queries) == len(statements) + (name in DELETIONS)
+    deletes = name in ("POST batch to delete", "DELETE collection")
+    assert len(queries) == len(statements) + deletes

@@ -161,10 +161,8 @@ def test_a_batch_announces_the_deleted_bookmarks_in_one_signal(
 def test_moved_bookmarks_are_announced_with_their_collection(
     call_bookmarks, user_group, collection, access_token
 ):
-    moved, duplicate = (
-        BookmarkFactory(user_group=user_group),
-        BookmarkFactory(user_group=user_group, url=URL),
-    )
+    moved = BookmarkFactory(user_group=user_group)
+    duplicate = BookmarkFactory(user_group=user_group, url=URL)
     BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     ids = [str(moved.pk), str(duplicate.pk), "x"]
 
@@ -213,14 +211,14 @@ def summary(sent):
 
 
 @pytest.fixture
-def call_access_tokens(client, api_token):
+def call_access_tokens(api_client, api_token):
     """Return a function that calls the view with this URL name, with an API
     token of the team.
     """
 
     def call(method, url_name, *ids, body=b""):
         return Caller(
-            client,
+            api_client,
             method,
             reverse(f"access_tokens:{url_name}", args=ids),
             "Token",

@@ -1,5 +1,5 @@
-"""Statements that the ORM compiles once and runs again: their rows, broken
-connections, and prepared statements.
+"""Statements that the ORM compiles once and runs again: their rows, what
+wraps a connection, broken connections, and prepared statements.
 """
 
 from contextlib import closing
@@ -8,7 +8,8 @@ import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from bookmarks.models import Bookmark, Collection
+from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks_service.postgresql_connections import repeat_outdated
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,
@@ -16,10 +17,16 @@ from tests.bookmarks.factories import (
 )
 from tests.queries import on_another_connection
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.db.compiled_statements import CompiledSelect, parameters
+from usergroups.db.compiled_statements import (
+    CompiledSelectRelated,
+    compile_select,
+    parameters,
+)
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db
+
+URL = "https://example.com/"
 
 
 def values_of(row):
@@ -29,11 +36,15 @@ def values_of(row):
     }
 
 
-def select(model, *names, **options):
+def select(model, *names):
     """Return a compiled statement that selects rows by the values of these
     fields.
     """
-    return CompiledSelect(model.objects.filter(**parameters(model, *names)), **options)
+    return compile_select(model.objects.filter(**parameters(model, *names)))
+
+
+def scope_of(user_group):
+    return {"team_id": user_group.team_id, "environment": user_group.environment}
 
 
 @pytest.mark.parametrize(
@@ -50,14 +61,15 @@ def test_a_row_is_the_one_that_the_orm_reads(factory):
     row = factory()
     factory()
 
-    [found] = select(type(row), "id")(id=row.pk)
+    [found] = select(type(row), "id").execute(id=row.pk)
 
     assert values_of(found) == values_of(type(row).objects.get(pk=row.pk))
     assert found._state.db == "default" and not found._state.adding
 
 
 @pytest.mark.parametrize(
-    "call", ["authenticate", "change", "add", "find a bookmark", "find a collection"]
+    "call",
+    ["authenticate", "update", "add again", "find a bookmark", "find a collection"],
 )
 def test_nothing_is_compiled_again(call, user_group, collection, monkeypatch):
     token, secret = ApiToken.objects.issue(
@@ -66,16 +78,16 @@ def test_nothing_is_compiled_again(call, user_group, collection, monkeypatch):
     bookmark = BookmarkFactory(user_group=user_group)
     calls = {
         "authenticate": lambda n: ApiToken.objects.authenticate(secret),
-        "change": lambda n: UserGroup.objects.change(
+        "update": lambda n: UserGroup.objects.update_by_provided_id(
             user_group.provided_id, token.scope, name=f"Name {n}"
         ),
-        "add": lambda n: Bookmark.objects.add(
-            user_group=user_group, url=f"https://example.com/{n}"
+        "add again": lambda n: Bookmark.objects.all()._find_by_unique_key(
+            user_group, bookmark.unique_key
         ),
-        "find a bookmark": lambda n: Bookmark.objects.find(
+        "find a bookmark": lambda n: Bookmark.objects.find_by_id(
             user_group, str(bookmark.pk)
         ),
-        "find a collection": lambda n: Collection.objects.find(
+        "find a collection": lambda n: Collection.objects.find_by_id(
             user_group, str(collection.pk)
         ),
     }
@@ -91,25 +103,43 @@ def test_nothing_is_compiled_again(call, user_group, collection, monkeypatch):
     assert compiled == []
 
 
+def test_a_kept_statement_has_no_connection():
+    """A connection belongs to one thread, and a statement to all of them."""
+    statements = [
+        select(UserGroup, "id"),
+        CompiledSelectRelated(AccessToken.objects.all(), "user_group", ()),
+    ]
+
+    assert [each for each in statements if refers_to_a_connection(each)] == []
+
+
+def refers_to_a_connection(value, depth=3):
+    """Return whether an object, or what it consists of, is a connection or
+    belongs to one.
+    """
+    own = getattr(value, "__dict__", {}).values()
+    parts = [*own, *value] if isinstance(value, list | tuple) else own
+    if value is connection or getattr(value, "__self__", None) is connection.ops:
+        return True
+    return depth > 0 and any(refers_to_a_connection(part, depth - 1) for part in parts)
+
+
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("call", ["change", "add"])
+@pytest.mark.parametrize("call", ["update", "add"])
 def test_a_write_is_one_statement_without_begin_and_commit(call):
     user_group = UserGroupFactory()
-    scope = {"team_id": user_group.team_id, "environment": user_group.environment}
     calls = {
-        "change": lambda: UserGroup.objects.change(
-            user_group.provided_id, scope, name="New"
+        "update": lambda: UserGroup.objects.update_by_provided_id(
+            user_group.provided_id, scope_of(user_group), name="New"
         ),
-        "add": lambda: Bookmark.objects.add(
-            user_group=user_group, url="https://example.com/"
-        ),
+        "add": lambda: Bookmark.objects.add(user_group=user_group, url=URL),
     }
 
     with CaptureQueriesContext(connection) as captured:
         calls[call]()
 
     assert [query["sql"].split()[0] for query in captured] == [
-        {"change": "UPDATE", "add": "INSERT"}[call]
+        {"update": "UPDATE", "add": "INSERT"}[call]
     ]
 
 
@@ -117,7 +147,7 @@ def test_a_write_is_one_statement_without_begin_and_commit(call):
 def test_a_failed_write_does_not_abort_an_outer_transaction(user_group):
     with transaction.atomic():
         with pytest.raises(DatabaseError), connection.execute_wrapper(failing_insert):
-            Bookmark.objects.add(user_group=user_group, url="https://example.com/")
+            Bookmark.objects.add(user_group=user_group, url=URL)
         assert UserGroup.objects.filter(pk=user_group.pk).exists()
 
 
@@ -131,17 +161,181 @@ def failing_insert(execute, sql, params, many, context):
     return execute(sql, params, many, context)
 
 
-# Connections to PostgreSQL
+# What wraps a connection
+
+
+@pytest.fixture
+def calls(call_bookmarks, update_user_group, create_bookmark, user_group):
+    """Return the calls that run compiled statements, and the one that creates a
+    bookmark, by name.
+    """
+    bookmark = BookmarkFactory(user_group=user_group)
+    provided_id = user_group.provided_id
+    return {
+        "GET": lambda: call_bookmarks("GET", "bookmark", bookmark.pk),
+        "PUT": lambda: update_user_group({"user_group_id": provided_id, "name": "New"}),
+        "POST": lambda: create_bookmark({"url": f"{URL}new"}),
+    }
+
+
+TABLES = {
+    "GET": ["bookmarks_accesstoken", "bookmarks_bookmark"],
+    "PUT": ["usergroups_apitoken", "usergroups_usergroup"],
+    "POST": ["bookmarks_accesstoken", "bookmarks_bookmark"],
+}
+"""The table of each statement of a call."""
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("call", TABLES)
+def test_wrappers_of_a_connection_see_each_statement(call, calls):
+    seen = []
+
+    def record(execute, sql, params, many, context):
+        seen.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(record), CaptureQueriesContext(connection) as log:
+        assert calls[call]().status_code in (200, 201)
+
+    assert len(seen) == len(log) == len(TABLES[call])
+    for table, sql, query in zip(TABLES[call], seen, log, strict=True):
+        assert table in sql
+        assert table in query["sql"]
+
 
 on_postgresql = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite has no server"
 )
 
 
-def end_server_process():
+@pytest.fixture
+def client_side_binding(monkeypatch):
+    """Let the connection put the values into the text of its statements, as
+    Django does by default, and not as the service does.
+    """
+    from django.db.backends.postgresql.base import Cursor  # noqa: PLC0415
+
+    connection.ensure_connection()
+    monkeypatch.setattr(connection.connection, "cursor_factory", Cursor)
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("client_side_binding")
+@pytest.mark.parametrize("call", TABLES)
+def test_a_wrapper_may_prepend_a_statement(call, calls):
+    """django-pghistory prepends one to each write."""
+    actors = []
+
+    def prepend(execute, sql, params, many, context):
+        sql = f"SELECT set_config('example.actor', %s, true); {sql}"
+        cursor = execute(sql, ["me", *(params or ())], many, context)
+        while cursor.nextset():
+            actors.append("me")
+        return cursor
+
+    with connection.execute_wrapper(prepend):
+        assert calls[call]().status_code in (200, 201)
+
+    assert len(actors) == len(TABLES[call])
+
+
+@pytest.fixture
+def tenant(monkeypatch, calls):
+    """Create a schema with copies of all rows, and return a function that makes
+    each new cursor use a schema, as the backend of django-tenants does.
+    """
+    tables = [
+        "usergroups_team",
+        "usergroups_apitoken",
+        "usergroups_usergroup",
+        "bookmarks_accesstoken",
+        "bookmarks_collection",
+        "bookmarks_bookmark",
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA tenant")
+        for table in tables:
+            cursor.execute(
+                f"CREATE TABLE tenant.{table} (LIKE public.{table} INCLUDING ALL)"
+            )
+            cursor.execute(f"INSERT INTO tenant.{table} SELECT * FROM public.{table}")
+    get_cursor = connection._cursor
+    schema = "public"
+
+    def cursor_of_schema(name=None):
+        cursor = get_cursor(name)
+        cursor.cursor.execute(f"SET search_path TO {schema}")
+        return cursor
+
+    def use(name):
+        nonlocal schema
+        schema = name
+
+    with monkeypatch.context() as patch:
+        patch.setattr(connection, "_cursor", cursor_of_schema)
+        yield use
+    with connection.cursor() as cursor:
+        cursor.execute("RESET search_path")
+        cursor.execute("DROP SCHEMA tenant CASCADE")
+
+
+def rows_of(sql):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchall()
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_read_is_of_the_schema_of_the_tenant(tenant, calls):
+    tenant("tenant")
+    Bookmark.objects.update(title="Of the tenant")
+    tenant("public")
+    assert calls["GET"]().json()["bookmark"]["title"] != "Of the tenant"
+
+    tenant("tenant")
+
+    assert calls["GET"]().json()["bookmark"]["title"] == "Of the tenant"
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_an_update_is_of_the_schema_of_the_tenant(tenant, calls):
+    name = "SELECT name FROM {}.usergroups_usergroup"
+    [(before,)] = rows_of(name.format("public"))
+    calls["GET"]()
+    tenant("tenant")
+
+    assert calls["PUT"]().status_code == 200
+
+    assert rows_of(name.format("tenant")) == [("New",)]
+    assert rows_of(name.format("public")) == [(before,)]
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_an_insert_is_into_the_schema_of_the_tenant(tenant, calls):
+    count = "SELECT count(*) FROM {}.bookmarks_bookmark"
+    assert calls["POST"]().status_code == 201
+    tenant("tenant")
+
+    assert calls["POST"]().status_code == 201
+
+    assert rows_of(count.format("tenant")) == [(2,)]
+    assert rows_of(count.format("public")) == [(2,)]
+
+
+# Connections to PostgreSQL
+
+
+def begin_request_on_broken_connection():
     """End the process of PostgreSQL that serves the connection, and wait for
     its end for at most 60,000 ms.
     """
+    connection.health_check_enabled = True
+    connection.health_check_done = False  # as at the beginning of a request
     with closing(connection.copy()) as other, other.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(%s, 60000)",
@@ -149,14 +343,9 @@ def end_server_process():
         )
 
 
-def begin_request_on_broken_connection():
-    connection.health_check_done = False  # as at the beginning of a request
-    end_server_process()
-
-
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_read_is_repeated_if_the_connection_is_broken():
+def test_a_read_replaces_a_broken_connection():
     token = ApiTokenFactory()
     begin_request_on_broken_connection()
 
@@ -165,8 +354,22 @@ def test_a_read_is_repeated_if_the_connection_is_broken():
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
+def test_a_write_replaces_a_broken_connection():
+    user_group = UserGroupFactory()
+    begin_request_on_broken_connection()
+
+    updated = UserGroup.objects.update_by_provided_id(
+        user_group.provided_id, scope_of(user_group), name="New"
+    )
+
+    assert updated.name == "New"
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
 def test_connecting_to_an_unreachable_server_is_not_repeated(monkeypatch):
-    token, attempts = ApiTokenFactory(), []
+    token = ApiTokenFactory()
+    attempts = []
 
     def refuse(parameters):
         attempts.append(parameters)
@@ -183,19 +386,7 @@ def test_connecting_to_an_unreachable_server_is_not_repeated(monkeypatch):
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_write_replaces_a_broken_connection():
-    user_group = UserGroupFactory()
-    begin_request_on_broken_connection()
-
-    _, is_created = Bookmark.objects.add(
-        user_group=user_group, url="https://example.com/"
-    )
-    assert is_created
-
-
-@on_postgresql
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("threshold", "prepared"), [(None, 0), (0, 1)])
+@pytest.mark.parametrize(("threshold", "prepared"), [(None, 0), (2, 1)])
 def test_statements_are_prepared_if_the_connection_has_a_threshold(
     threshold, prepared, monkeypatch
 ):
@@ -203,24 +394,40 @@ def test_statements_are_prepared_if_the_connection_has_a_threshold(
     monkeypatch.setattr(connection.connection, "prepare_threshold", threshold)
     statement = select(UserGroup, "provided_id", "environment", "name")
 
-    for _ in range(3):
-        statement(
+    for _ in range(4):
+        statement.execute(
             provided_id=user_group.provided_id,
             environment=user_group.environment,
             name="Any",
         )
 
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE %s",
-            ["%usergroups_usergroup%"],
-        )
-        assert cursor.fetchone()[0] == prepared
+    sql = "SELECT statement FROM pg_prepared_statements"
+    statements = [text for (text,) in rows_of(sql) if "usergroups_usergroup" in text]
+    assert len(statements) == prepared
+
+
+@pytest.fixture
+def change_types():
+    """Return a function that changes the type of some columns, as a migration
+    does.
+    """
+
+    def change(length):
+        for table in ("usergroups_usergroup", "usergroups_team", "usergroups_apitoken"):
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    f"ALTER TABLE {table} ALTER COLUMN name TYPE varchar({length})"
+                )
+
+    yield lambda: on_another_connection(lambda: change(300))
+    change(255)
 
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_prepared_statements_still_run_after_the_type_of_a_column_changes(monkeypatch):
+def test_prepared_statements_still_run_after_the_type_of_a_column_changes(
+    monkeypatch, change_types
+):
     user_group = UserGroupFactory()
     token, secret = ApiToken.objects.issue(
         team=user_group.team, environment=user_group.environment
@@ -228,26 +435,38 @@ def test_prepared_statements_still_run_after_the_type_of_a_column_changes(monkey
 
     def call(name):
         ApiToken.objects.authenticate(secret)
-        UserGroup.objects.change(user_group.provided_id, token.scope, name=name)
+        UserGroup.objects.update_by_provided_id(
+            user_group.provided_id, token.scope, name=name
+        )
 
-    def change_types(length):
-        with connection.cursor() as cursor:
-            for table in (
-                "usergroups_usergroup",
-                "usergroups_team",
-                "usergroups_apitoken",
-            ):
-                cursor.execute(
-                    f"ALTER TABLE {table} ALTER COLUMN name TYPE varchar({length})"
-                )
-
-    try:
-        monkeypatch.setattr(connection.connection, "prepare_threshold", 0)
+    monkeypatch.setattr(connection.connection, "prepare_threshold", 0)
+    with connection.execute_wrapper(repeat_outdated):
         call("Before")
-        on_another_connection(lambda: change_types(300))
+        change_types()
 
         call("After")
-    finally:
-        change_types(255)
+
     user_group.refresh_from_db()
     assert user_group.name == "After"
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_is_repeated_after_the_type_of_a_column_changes(
+    monkeypatch, change_types
+):
+    user_group = UserGroupFactory()
+    scope = scope_of(user_group)
+
+    def rotate():
+        UserGroup.objects.rotate_token(user_group.provided_id, scope)
+
+    monkeypatch.setattr(connection.connection, "prepare_threshold", 0)
+    rotate()
+    change_types()
+
+    rotate()
+
+    before = user_group.token
+    user_group.refresh_from_db()
+    assert user_group.token != before

@@ -1,21 +1,20 @@
-"""Stored JSON is copied to a response as text, and read only by a call whose
-response has it.
+"""Stored JSON is copied to a response as text, and read only by a call that
+passes it on.
 """
 
 import json
 
 import pytest
-from django.urls import reverse
 
-from tests.bookmarks.factories import AccessTokenFactory
-from tests.conftest import Caller
+from tests.operations import OPERATIONS, caller
 from tests.queries import queries_of
 from usergroups.db import stored_json
 from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
 
-MAPPING, PROPERTIES = {"40": "warehouse_eu"}, {"plan": [1.0, 10**30, "ü\u2028"]}
+MAPPING = {"40": "warehouse_eu"}
+PROPERTIES = {"plan": [1.0, 10**30, "ü\u2028"]}
 
 
 @pytest.fixture
@@ -29,7 +28,8 @@ def user_group(user_group):
 @pytest.fixture
 def decoded(monkeypatch):
     """Return a list of the JSON texts that a call decodes."""
-    texts, loads = [], json.loads
+    texts = []
+    loads = json.loads
 
     def decode(text):
         texts.append(text)
@@ -39,72 +39,35 @@ def decoded(monkeypatch):
     return texts
 
 
-@pytest.fixture
-def calls(client, user_group, api_token):
-    """Return a function that calls the operation with this name."""
-    by_group = Caller(
-        client,
-        "",
-        "",
-        "Bearer",
-        AccessTokenFactory(user_group=user_group, recently_used=True),
-    )
-    by_team = Caller(client, "", "", "Token", api_token)
-    group = {"user_group_id": user_group.provided_id}
-    query = f"?user_group_id={user_group.provided_id}"
-    operations = {
-        "PUT user": (by_team, "usergroups:user", "", {**group, "name": "New"}),
-        "POST user": (by_team, "usergroups:user", "", group),
-        "GET user": (by_team, "usergroups:user", query, None),
-        "GET users": (by_team, "usergroups:users", "", None),
-        "POST token": (by_team, "usergroups:user-token", "", group),
-        "POST access token": (by_team, "access_tokens:access-tokens", "", group),
-        "GET access tokens": (by_team, "access_tokens:access-tokens", query, None),
-        "GET bookmarks": (by_group, "bookmarks:bookmarks", "?limit=1", None),
-        "POST bookmark": (
-            by_group,
-            "bookmarks:bookmarks",
-            "",
-            {"url": "https://example.com/"},
-        ),
-        "POST collection": (by_group, "bookmarks:collections", "", {"name": "New"}),
-    }
-
-    def call(name):
-        caller, url_name, suffix, body = operations[name]
-        caller.url = reverse(url_name) + suffix
-        return caller(b"" if body is None else body, method=name.partition(" ")[0])
-
-    return call
-
-
-JSON_COLUMNS_READ = {
-    "PUT user": {"properties"},
-    "POST user": {"properties"},
-    "GET user": {"mapping", "properties"},
-    "GET users": {"mapping", "properties"},
-    "POST token": {"properties"},
-    "POST access token": set(),
-    "GET access tokens": set(),
-    "GET bookmarks": set(),
-    "POST bookmark": {"properties"},
-    "POST collection": set(),
+READ = {
+    "get_user_group": {"mapping", "properties"},
+    "create_user_group": {"properties"},
+    "update_user_group": {"properties"},
+    "rotate_user_group_token": {"properties"},
+    "resolve_user_group": {"mapping", "properties"},
+    "list_user_groups": {"mapping", "properties"},
+    "create_bookmark": {"properties"},
+    "create_bookmarks": {"properties"},
+    # The signal after a deletion has the whole row.
+    "delete_user_group": {"mapping", "properties"},
 }
-"""The JSON columns of the user group that each call reads."""
+"""The JSON columns of the user group that an operation reads.
+
+The operations that are not listed read none.
+"""
 
 
-@pytest.mark.parametrize("name", JSON_COLUMNS_READ)
-def test_a_call_reads_only_the_json_of_its_response_and_decodes_nothing(
-    calls, decoded, name
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_reads_only_the_json_that_it_passes_on_and_decodes_nothing(
+    api_client, user_group, valid_body, decoded, name
 ):
-    statements = queries_of(calls, name)
+    call = caller(api_client, user_group, name)
 
-    read = {
-        column
-        for column in ("mapping", "properties")
-        if any(f'"{column}"' in sql for sql in statements)
-    }
-    assert read == JSON_COLUMNS_READ[name]
+    statements = " ".join(queries_of(call, valid_body))
+
+    columns = {"mapping", "properties"}
+    read = {column for column in columns if f'"{column}"' in statements}
+    assert read == READ.get(name, set())
     assert decoded == []
 
 

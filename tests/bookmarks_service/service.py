@@ -1,7 +1,9 @@
 """Run the service in its own processes, with its own database."""
 
+import atexit
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -126,6 +128,19 @@ def workers_have_started(log: Path) -> bool:
 
 
 @cache
+def static_files() -> str:
+    """Return a folder with the static files, which the server needs to start.
+
+    It is deleted when the process of the tests ends.
+    """
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    result = manage("collectstatic", "--noinput", DEBUG="1", STATIC_ROOT=folder)
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+@cache
 def demo() -> tuple[bytes, str]:
     """Return a SQLite database with the data of ``quickstart``, and what the
     command printed.
@@ -170,6 +185,8 @@ class Service:
         variables = {
             "DATABASE_URL": self.database_url,
             "SECRET_KEY": "not-a-secret",
+            "STATIC_ROOT": static_files(),
+            "GRANIAN_STATIC_PATH_MOUNT": static_files(),
             **self.variables,
         }
         return environment(**{**documented_options(), **variables})

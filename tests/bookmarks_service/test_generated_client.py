@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.conftest import ANSWERED_IN_JSON, OPERATIONS
 from tests.bookmarks_service.calls import CALLS, operations_of, resolved
+from tests.operations import ANSWERED_IN_JSON, OPERATIONS
 from tests.programs import PATH, needs
 
 pytestmark = pytest.mark.database_independent

@@ -6,6 +6,7 @@ import json
 from uuid import uuid4
 
 import pytest
+from django.urls import resolve
 
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import (
@@ -14,6 +15,7 @@ from tests.bookmarks.factories import (
     CollectionFactory,
 )
 from tests.conftest import comparable
+from tests.operations import OPERATIONS
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import UserGroup
 from usergroups.tokens import secret_format
@@ -196,3 +198,17 @@ def test_a_cursor_of_another_owner_shows_only_own_objects(client, user_group):
     ]
 
     assert {group["provided_id"] for group in groups} <= {user_group.provided_id}
+
+
+def test_the_calls_cover_all_operations_on_an_object():
+    called = {
+        (method, resolve(path.partition("?")[0]).view_name)
+        for method, path, _ in USER_GROUP_CALLS + BOOKMARK_CALLS
+    }
+    operations = {
+        (operation.method, operation.url_name)
+        for operation in OPERATIONS.values()
+        if operation.needs_object
+    }
+
+    assert called >= operations

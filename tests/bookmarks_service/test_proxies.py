@@ -293,16 +293,17 @@ def proxy_of_bulk(request, behind_tls, tmp_path_factory):
         ("/v1/bookmarks/batch", True),
         ("/v1/bookmarks/batch/delete", True),
         ("/v1/bookmarks/batch/move", True),
+        ("/api/users", True),
         ("/api/users/batch", True),
         ("/admin/bookmarks/bookmark/import/", True),
-        ("/admin/bookmarks/bookmark/export/", True),
+        ("/admin/login/", True),
         ("/v1/bookmarks", False),
         ("/v1/bookmarks/batches", False),
-        ("/api/users", False),
-        ("/admin/bookmarks/bookmark/", False),
+        ("/api/user", False),
+        ("/static/admin/css/base.css", False),
     ],
 )
-def test_only_files_and_batches_are_sent_to_the_second_instance(
+def test_only_costly_calls_are_sent_to_the_second_instance(
     proxy_of_bulk, behind_tls, path, is_bulk
 ):
     with proxy_of_bulk.client(behind_tls) as client:

@@ -68,21 +68,21 @@ def test_all_processes_of_the_server_log_json(service):
 @pytest.mark.parametrize(
     ("path", "status"), [("/unknown", 404), ("/admin/login/", 200), ("/", 200)]
 )
-def test_requests_without_a_token_are_logged(client, db, logged, path, status):
-    client.get(f"{path}?private=1")
+def test_requests_without_a_token_are_logged(api_client, db, logged, path, status):
+    api_client.get(f"{path}?private=1")
 
     [line] = logged()
     assert (line["path"], line["status"], line["token"]) == (path, status, None)
     assert "private" not in json.dumps(line)
 
 
-def test_a_full_disk_does_not_fail_a_request(client, monkeypatch):
+def test_a_full_disk_does_not_fail_a_request(api_client, monkeypatch):
     def write(line):
         raise OSError(ENOSPC, "No space left on device")
 
     monkeypatch.setattr(sys, "stderr", SimpleNamespace(write=write))
 
-    assert client.get("/livez").status_code == 200
+    assert api_client.get("/livez").status_code == 200
 
 
 SECRET = secret_format.generate("bma")
@@ -90,30 +90,31 @@ SECRET = secret_format.generate("bma")
 
 
 @pytest.mark.parametrize("sent", ["a", "A.b_c-~+/=:@1", "a" * 128])
-def test_a_valid_request_id_is_kept(client, sent):
+def test_a_valid_request_id_is_kept(api_client, sent):
     assert (
-        client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"] == sent
+        api_client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"]
+        == sent
     )
 
 
 @pytest.mark.parametrize(
     "sent", ["", "a b", "a" * 129, "a\nb", "ü", pytest.param(SECRET, id="token")]
 )
-def test_a_missing_or_invalid_request_id_is_replaced(client, sent):
+def test_a_missing_or_invalid_request_id_is_replaced(api_client, sent):
     assert re.fullmatch(
         "[0-9a-f]{32}",
-        client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"],
+        api_client.get("/unknown", headers={"X-Request-ID": sent})["X-Request-ID"],
     )
 
 
 @pytest.mark.usefixtures("db")
-def test_a_token_in_a_path_is_removed_from_all_lines(client, logged):
+def test_a_token_in_a_path_is_removed_from_all_lines(api_client, logged):
     def fail(*args):
         raise OperationalError("The database is away.")
 
     with connection.execute_wrapper(fail):
         headers = {"Authorization": f"Bearer {SECRET}", "X-Request-ID": "the-id"}
-        response = client.get(f"/v1/bookmarks/{SECRET}", headers=headers)
+        response = api_client.get(f"/v1/bookmarks/{SECRET}", headers=headers)
     lines = logged()
 
     assert response.status_code == 503
@@ -130,13 +131,13 @@ PAGES = ["/v1/bookmarks", "/admin/login/"]
 
 @pytest.mark.usefixtures("db")
 @pytest.mark.parametrize("path", PAGES)
-def test_an_unavailable_database_is_logged_in_one_short_line(client, logged, path):
+def test_an_unavailable_database_is_logged_in_one_short_line(api_client, logged, path):
     def fail(*args):
         raise OperationalError("The database is away.\nDETAIL: private")
 
     headers = {"Authorization": f"Bearer {SECRET}", "Cookie": "sessionid=" + "a" * 32}
     with connection.execute_wrapper(fail):
-        response = client.get(path, headers=headers)
+        response = api_client.get(path, headers=headers)
 
     error, request = logged()
     assert response.status_code == 503
@@ -146,12 +147,12 @@ def test_an_unavailable_database_is_logged_in_one_short_line(client, logged, pat
 
 
 @pytest.mark.usefixtures("db")
-def test_a_bug_is_logged_with_its_traceback(client, logged):
+def test_a_bug_is_logged_with_its_traceback(api_client, logged):
     def fail(*args):
         raise ValueError("a bug")
 
     with connection.execute_wrapper(fail):
-        response = client.get(
+        response = api_client.get(
             "/v1/bookmarks", headers={"Authorization": f"Bearer {SECRET}"}
         )
 

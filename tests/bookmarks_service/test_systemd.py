@@ -14,6 +14,7 @@ from tests.servers import TIMEOUT
 
 EXAMPLES = ROOT / "docs/examples"
 UNIT = (EXAMPLES / "bookmarks_service@.service").read_text()
+ADDITION = (EXAMPLES / "bookmarks_service@bulk.conf").read_text()
 INSTANCES = ("web", "bulk")
 SCRIPTS = ("bookmarks_service-manage", "first_calls.sh", "upgrade.sh")
 
@@ -52,9 +53,12 @@ def test_the_unit_is_hardened(tmp_path):
 
 @needs("systemd-analyze")
 def test_systemd_knows_every_line_of_the_unit(tmp_path):
-    unit = tmp_path / "bookmarks_service@web.service"
+    unit = tmp_path / "bookmarks_service@bulk.service"
     # The programs of the unit need not be installed on this machine.
     unit.write_text(re.sub(r"^(Exec\w+)=.*", r"\1=/bin/true", UNIT, flags=re.MULTILINE))
+    addition = tmp_path / f"{unit.name}.d/cpu.conf"
+    addition.parent.mkdir()
+    addition.write_text(ADDITION)
     result = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", unit],
         capture_output=True,
@@ -63,7 +67,7 @@ def test_systemd_knows_every_line_of_the_unit(tmp_path):
         check=False,
     )
 
-    assert str(unit) not in result.stderr
+    assert str(tmp_path) not in result.stderr
 
 
 def test_the_files_of_the_unit_are_documented_and_differ_only_in_the_size():
@@ -79,6 +83,8 @@ def test_the_files_of_the_unit_are_documented_and_differ_only_in_the_size():
         assert not variables.keys() & shared.keys()
         assert f" docs/examples/{name} " in commands
         assert f" bookmarks_service@{instance}" in commands
+    assert " docs/examples/bookmarks_service@bulk.conf " in commands
+    assert "/etc/systemd/system/bookmarks_service@bulk.service.d/" in commands
 
 
 def test_a_stop_has_time_for_a_reload_and_for_requests():

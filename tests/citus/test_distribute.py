@@ -67,7 +67,8 @@ def with_citus(database):
 
 def distribute(*options):
     """Run the command and return its output and its message."""
-    output, message = StringIO(), StringIO()
+    output = StringIO()
+    message = StringIO()
     call_command("distribute", *options, stdout=output, stderr=message)
     return output.getvalue(), message.getvalue().strip()
 
@@ -136,7 +137,8 @@ def test_a_failure_changes_nothing(with_citus):
 @postgresql
 def test_the_database_refuses_a_collection_of_another_group(with_citus):
     distribute()
-    collection, bookmark = CollectionFactory(), BookmarkFactory()
+    collection = CollectionFactory()
+    bookmark = BookmarkFactory()
 
     with pytest.raises(IntegrityError, match="foreign key"):
         Bookmark.objects.filter(pk=bookmark.pk).update(collection=collection)

@@ -13,11 +13,11 @@ import pytest
 from django.db import connection
 
 from bookmarks.files.records import Record
-from tests.api.conftest import OPERATIONS, caller
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import imported as store
 from tests.citus.partitions import TABLES
 from tests.nested import run_tests
+from tests.operations import OPERATIONS, caller
 from tests.queries import queries_of
 from tests.signals import received
 
@@ -140,9 +140,9 @@ def receivers(request):
 @pytest.mark.usefixtures("receivers")
 @pytest.mark.parametrize("name", OPERATIONS_ON_BOOKMARKS)
 def test_each_statement_of_an_operation_names_the_user_group(
-    client, user_group, collection, bookmarks, name
+    api_client, user_group, collection, bookmarks, name
 ):
-    call = caller(client, user_group, name)
+    call = caller(api_client, user_group, name)
 
     check(
         [

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import httpx
 
+from tests.bookmarks_service.service import static_files
 from tests.documents import ROOT, blocks, page
 from tests.host.calls import Call
 from tests.servers import CERTIFICATES, TIMEOUT, free_port, running_server
@@ -101,7 +102,8 @@ class Host(NamedTuple):
         connection when they refuse a body.
         """
         app = call.path.split("/")[1]
-        headers, body = dict(call.headers), call.body
+        headers = dict(call.headers)
+        body = call.body
         if isinstance(body, dict):
             headers["Content-Type"] = "application/json"
             body = fill_in(json.dumps(body, ensure_ascii=False)).encode()
@@ -134,6 +136,7 @@ def service(database_url: str) -> Host:
         "DJANGO_SETTINGS_MODULE": "bookmarks_service.settings",
         "DATABASE_URL": database_url,
         "SECRET_KEY": "not-a-secret",
+        "STATIC_ROOT": static_files(),
     }
     return Host(command, {"api": "", "v1": ""}, ROOT, environment)
 

@@ -50,8 +50,9 @@ def fill(secrets):
         "revoked": {"revoked_at": START},
     }
     team = Team.objects.create(id=1, name="Team")
-    group, _ = (
-        UserGroup.objects.create(
+
+    def create_group(number):
+        return UserGroup.objects.create(
             id=number,
             team=team,
             provided_id=f"group {number}",
@@ -61,23 +62,22 @@ def fill(secrets):
             token=secrets[f"user group {number}"],
             **dates(number),
         )
-        for number in (1, 2)
-    )
+
+    group = create_group(1)
+    create_group(2)
     for state, fields in states.items():
         issue(ApiToken, secrets[f"Token {state}"], team=team, **fields)
         issue(AccessToken, secrets[f"Bearer {state}"], user_group=group, **fields)
-    collection, _ = (
+    for key in COLLECTIONS:
         Collection.objects.create(
             id=key, user_group=group, name=f"Sammlung {key.int}", **dates(key.int)
         )
-        for key in COLLECTIONS
-    )
     for key in BOOKMARKS:
         url = f"https://example.com/{key.int}?a_b=1.000"
         Bookmark.objects.create(
             id=key,
             user_group=group,
-            collection=collection,
+            collection_id=COLLECTIONS[0],
             url=url,
             title="لغة",
             **dates(key.int),

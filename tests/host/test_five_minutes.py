@@ -31,10 +31,8 @@ class Project:
 
     def __init__(self, folder):
         self.folder = folder
-        self.settings, self.urls = (
-            folder / "mysite" / "settings.py",
-            folder / "mysite" / "urls.py",
-        )
+        self.settings = folder / "mysite" / "settings.py"
+        self.urls = folder / "mysite" / "urls.py"
         # Pass on neither the settings of this test run nor the path of the
         # repository. pip needs no network, because share_dependencies()
         # provides the dependencies.

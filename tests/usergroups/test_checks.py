@@ -3,7 +3,7 @@ from django.core.checks import run_checks
 from django.db import connection, connections
 from django.test import override_settings
 
-from usergroups.checks import check_databases
+from usergroups.checks import check_cache, check_databases
 
 pytestmark = pytest.mark.django_db  # Django's own checks query the database.
 
@@ -125,3 +125,50 @@ def test_a_database_is_refused_only_if_the_apps_may_be_migrated_to_it(
 
     assert ids_of_database_errors() == []
     assert len(ids_of_database_errors(databases=["default", "legacy"])) == errors
+
+
+LOCAL_MEMORY = "django.core.cache.backends.locmem.LocMemCache"
+DUMMY = "django.core.cache.backends.dummy.DummyCache"
+
+
+@pytest.mark.parametrize(
+    ("caches", "warnings"),
+    [
+        ({"default": {"BACKEND": LOCAL_MEMORY}}, ["usergroups.W001"]),
+        ({"default": {"BACKEND": DUMMY}}, ["usergroups.W001"]),
+        (
+            {
+                "default": {
+                    "BACKEND": LOCAL_MEMORY,
+                    "OPTIONS": {"MAX_ENTRIES": 10_000},
+                }
+            },
+            [],
+        ),
+        (
+            {
+                "default": {"BACKEND": DUMMY},
+                "usergroups": {
+                    "BACKEND": LOCAL_MEMORY,
+                    "OPTIONS": {"MAX_ENTRIES": 10_000},
+                },
+            },
+            [],
+        ),
+    ],
+    ids=["Django's default", "dummy", "large", "a cache of its own"],
+)
+def test_a_cache_in_which_rate_limits_do_not_hold_is_reported(
+    settings, caches, warnings
+):
+    settings.CACHES = caches
+
+    assert [warning.id for warning in check_cache()] == warnings
+
+
+def test_a_small_cache_is_not_reported_without_rate_limits(settings):
+    settings.CACHES = {"default": {"BACKEND": LOCAL_MEMORY}}
+    settings.USERGROUPS_CALL_RATE = None
+    settings.USERGROUPS_FAILURE_RATE = None
+
+    assert check_cache() == []

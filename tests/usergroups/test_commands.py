@@ -8,10 +8,8 @@ from django.utils import timezone
 from bookmarks.models import AccessToken
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.queries import queries_of
-from tests.usergroups.factories import ApiTokenFactory, TeamFactory
-from usergroups.management.commands import delete_old_tokens
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, store_tokens
 from usergroups.models import ApiToken, Team
-from usergroups.tokens import models
 
 pytestmark = pytest.mark.django_db
 
@@ -99,14 +97,14 @@ def test_nothing_is_created_if_the_secret_cannot_be_printed(team, monkeypatch):
     assert not ApiToken.objects.exists()
 
 
-def test_a_team_has_a_limited_number_of_active_tokens(team, monkeypatch):
-    monkeypatch.setattr(models, "MAX_ACTIVE_TOKENS", 1)
+def test_a_team_has_a_limited_number_of_active_tokens(team):
+    store_tokens(ApiToken, 999, team=team)
     call_command("create_api_token", "--team", "Acme")
 
     with pytest.raises(CommandError, match="already has 1,000 active API tokens"):
         call_command("create_api_token", "--team", "Acme")
 
-    assert ApiToken.objects.count() == 1
+    assert ApiToken.objects.count() == 1_000
 
 
 # delete_old_tokens
@@ -114,7 +112,8 @@ def test_a_team_has_a_limited_number_of_active_tokens(team, monkeypatch):
 
 def test_tokens_are_deleted_a_year_after_they_expired_or_were_revoked(capsys):
     now = timezone.now()
-    year, less = now - timedelta(days=365), now - timedelta(days=364)
+    year = now - timedelta(days=365)
+    less = now - timedelta(days=364)
     kept = [
         ApiTokenFactory(created_at=now - timedelta(days=999)),
         ApiTokenFactory(expires_at=less),
@@ -133,10 +132,9 @@ def test_tokens_are_deleted_a_year_after_they_expired_or_were_revoked(capsys):
     assert capsys.readouterr().err == "Deleted 4 old tokens.\n"
 
 
-def test_old_tokens_are_deleted_in_chunks(monkeypatch):
-    monkeypatch.setattr(delete_old_tokens, "CHUNK", 2)
-    ApiTokenFactory.create_batch(5, expired=True)
-    ApiToken.objects.update(expires_at=timezone.now() - timedelta(days=400))
+def test_old_tokens_are_deleted_in_chunks(team):
+    long_ago = timezone.now() - timedelta(days=400)
+    store_tokens(ApiToken, 2_001, team=team, expires_at=long_ago)
 
     statements = queries_of(call_command, "delete_old_tokens")
 

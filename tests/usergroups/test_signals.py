@@ -225,7 +225,7 @@ def test_signals_are_sent_after_the_commit_in_the_order_of_the_writes():
             group, _ = UserGroup.objects.get_or_add(
                 "a", {"team_id": team.pk, "environment": ""}, {}
             )
-            UserGroup.objects.change(
+            UserGroup.objects.update_by_provided_id(
                 "a", {"team_id": team.pk, "environment": ""}, name="New"
             )
             sent_before_the_commit = list(sent)
@@ -246,7 +246,7 @@ def test_signals_are_sent_after_the_commit_in_the_order_of_the_writes():
 @pytest.mark.django_db(transaction=True)
 def test_a_rolled_back_write_sends_nothing(user_group):
     with received() as sent, transaction.atomic():
-        UserGroup.objects.change(
+        UserGroup.objects.update_by_provided_id(
             user_group.provided_id,
             {"team_id": user_group.team_id, "environment": ""},
             name="New",

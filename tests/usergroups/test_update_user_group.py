@@ -42,7 +42,8 @@ def test_every_field_is_updated_and_the_group_returned_in_compact_json(
     user_group = UserGroupFactory(
         team=update_user_group.token.team, provided_id="ü", token="ugt_x"
     )
-    mapping, properties = {"40": "warehouse", "41": 113}, {"b": 1.0, "a": None}
+    mapping = {"40": "warehouse", "41": 113}
+    properties = {"b": 1.0, "a": None}
 
     response = update_user_group(
         {

@@ -1,4 +1,8 @@
-"""Validate the items of a batch separately and return a result for each."""
+"""Validate the items of a batch separately and return a result for each.
+
+Successful and failed items have results of one schema, because generated
+clients in PHP have no type for a choice of two schemas.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
@@ -12,7 +16,6 @@ from .error_serializers import FailureTypeField, ProblemSerializer
 from .errors import MAX_PROBLEMS, failure
 
 MAX_ITEMS = 1000
-
 
 MIN_PROBLEMS = 2
 """The number of errors that any item may list: its first one, and that it has
@@ -55,7 +58,8 @@ class BatchField(serializers.ListField):
         super().__init__(max_length=MAX_ITEMS, **kwargs)
 
     def run_child_validation(self, data: Any) -> list[Any]:
-        if len(data) > MAX_ITEMS:  # DRF would check this after validating all items
+        # DRF would check this after validating all items.
+        if len(data) > MAX_ITEMS:
             self.fail("max_length", max_length=MAX_ITEMS)
         items = []
         max_problems = MAX_PROBLEMS
@@ -68,9 +72,8 @@ class BatchField(serializers.ListField):
         return items
 
     def _validated(self, item: Any, max_problems: int) -> Any:
-        if isinstance(self.child, serializers.Serializer) and not isinstance(
-            item, dict
-        ):
+        takes_object = isinstance(self.child, serializers.Serializer)
+        if takes_object and not isinstance(item, dict):
             return failed(ValidationError(["Not a JSON object."], code="invalid"))
         cast(dict[str, Any], self.context)["max_problems"] = max_problems
         try:
@@ -108,17 +111,20 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
             read_only=True, help_text="One result for each item, in the same order."
         )
         self.succeeded = result()
-        # only in FailedItems; DRF would look for them in each result
+        # Only FailedItems have these. DRF would look for them in each result.
         for name in ("type", "errors"):
             del self.succeeded.fields[name]
         # It also decorates instances.
         extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
 
     def to_representation(self, value: Iterable[Any]) -> list[Any]:
-        represent = self.succeeded.to_representation
-        return [
-            item if isinstance(item, FailedItem) else represent(item) for item in value
-        ]
+        represented: list[dict[str, Any]] = []
+        for item in value:
+            if isinstance(item, FailedItem):
+                represented.append(item)
+            else:
+                represented.append(self.succeeded.to_representation(item))
+        return represented
 
 
 def valid(items: Iterable[Any]) -> list[Any]:
@@ -131,6 +137,8 @@ def results(items: Iterable[Any], valid_results: Iterator[Any]) -> Iterator[Any]
 
     ``valid_results`` yields those of its valid items in order.
     """
-    return (
-        item if isinstance(item, FailedItem) else next(valid_results) for item in items
-    )
+    for item in items:
+        if isinstance(item, FailedItem):
+            yield item
+        else:
+            yield next(valid_results)

@@ -8,7 +8,6 @@ from .requests import APIRequest
 
 CHUNK_SIZE = 64 * 1024
 
-
 LARGE_BODY_SIZE = 64 * 1024
 """The size in bytes above which a body makes a call costly."""
 
@@ -21,7 +20,7 @@ class PayloadTooLarge(APIException):
         super().__init__(f"The body is larger than {limit} bytes.")
 
 
-def read_body(request: "APIRequest", limit: int) -> bytes:
+def read_body(request: APIRequest, limit: int) -> bytes:
     """Return the body of at most ``limit`` bytes.
 
     Raises the same errors as ``read_chunks``.
@@ -29,7 +28,7 @@ def read_body(request: "APIRequest", limit: int) -> bytes:
     return b"".join(read_chunks(request, limit))
 
 
-def read_chunks(request: "APIRequest", limit: int) -> Iterator[bytes]:
+def read_chunks(request: APIRequest, limit: int) -> Iterator[bytes]:
     """Yield the body in chunks, without reading more than ``limit + 1`` bytes.
 
     Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError

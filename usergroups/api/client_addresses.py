@@ -19,13 +19,17 @@ def address_of(request: HttpRequest | Request) -> str | None:
     proxies or, without any, if the server listens on a Unix socket. API
     clients with unknown addresses must not share a rate limit.
     """
-    hops = [request.META.get("REMOTE_ADDR") or ""]
-    if proxies := conf.trusted_proxies():
-        hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    proxies = conf.trusted_proxies()
     try:
-        address = ip_address(hops[-(proxies or 1)].strip())
+        if proxies > 0:
+            hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+            text = hops[-proxies].strip()
+        else:
+            text = request.META.get("REMOTE_ADDR") or ""
+        address = ip_address(text)
     except (IndexError, ValueError):
         return None
     if isinstance(address, IPv6Address):
-        address = address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64)
+        network = IPv6Address(int(address) >> 64 << 64)
+        return str(address.ipv4_mapped or network)
     return str(address)

@@ -1,6 +1,8 @@
 """Limit the calls in progress.
 
-Each process counts its calls in memory.
+Each process counts its calls in memory. A call over the limit is refused and
+does not wait, because a waiting call would hold one of the few threads of its
+process.
 """
 
 import threading

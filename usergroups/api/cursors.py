@@ -1,4 +1,4 @@
-"""The cursors of lists, and the query parameters that select a page."""
+"""The cursors of lists."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -6,27 +6,23 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from django.db import models
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail
 
 from . import strict_json
 
-DEFAULT_LIMIT = 50
+CREATED = "created_at"
+"""The time field by which lists are ordered."""
 
+UPDATED = "updated_at"
+"""The time field by which lists of changes are ordered."""
 
-EARLIEST, LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+LATEST = datetime.max.replace(tzinfo=UTC)
 
-
-MAX_LIMIT = 200
-
+NOT_A_CURSOR = "Not a cursor of this list."
 
 Position = tuple[datetime, Any]
 """The position of a row: the value of its time field, and its key."""
-
-
-CREATED, UPDATED = "created_at", "updated_at"
-"""The time fields, by which lists are ordered."""
 
 
 class Cursor(NamedTuple):
@@ -44,11 +40,15 @@ class Cursor(NamedTuple):
     time_field: str = CREATED
 
     def encode(self) -> str:
-        key = self.key.hex() if isinstance(self.key, bytes) else str(self.key)
-        values = [self.time_field, self.time.isoformat(), key, self.backwards]
-        text = json.dumps(
-            values if self.until is None else [*values, self.until.isoformat()]
-        )
+        """Return the cursor as text for a URL."""
+        values = [
+            self.time_field,
+            text_of_time(self.time),
+            text_of_key(self.key),
+            self.backwards,
+            None if self.until is None else text_of_time(self.until),
+        ]
+        text = json.dumps(values)
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
@@ -57,22 +57,39 @@ class Cursor(NamedTuple):
 
         Raises ValueError if the text is invalid.
         """
-        match strict_json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4))):
-            case [
-                str(time_field),
-                str(time),
-                str(key),
-                bool(backwards),
-                *until,
-            ] if all(isinstance(each, str) for each in until):
-                times = [datetime.fromisoformat(each) for each in (time, *until)]
-                if len(until) <= 1 and all(each.tzinfo == UTC for each in times):
-                    bound = times[1] if until else None
-                    return cls(times[0], key_type(key), backwards, bound, time_field)
+        padding = "=" * (-len(text) % 4)
+        values = strict_json.loads(urlsafe_b64decode(text + padding))
+        match values:
+            case [str(time_field), str(time), str(key), bool(backwards), until]:
+                return cls(
+                    parse_time(time),
+                    key_type(key),
+                    backwards,
+                    None if until is None else parse_time(until),
+                    time_field,
+                )
         raise ValueError("Not a cursor.")
 
 
-NOT_A_CURSOR = "Not a cursor of this list."
+def text_of_time(time: datetime) -> str:
+    """Return the time in UTC, as ``parse_time`` reads it."""
+    # The database connection may have another time zone.
+    return time.astimezone(UTC).isoformat()
+
+
+def text_of_key(key: object) -> str:
+    """Return the text of a key, that of bytes in hexadecimal."""
+    if isinstance(key, bytes):
+        return key.hex()
+    return str(key)
+
+
+def parse_time(text: object) -> datetime:
+    """Return the time. Raises ValueError if the text is not a time in UTC."""
+    time = datetime.fromisoformat(str(text))
+    if time.tzinfo != UTC:
+        raise ValueError("Not a time in UTC.")
+    return time
 
 
 class CursorField(serializers.CharField):
@@ -94,49 +111,3 @@ class CursorField(serializers.CharField):
             return Cursor.decode(data, self.key_type)
         except ValueError:
             self.fail("invalid")
-
-
-class Order(models.TextChoices):
-    NEWEST = "newest"
-    OLDEST = "oldest"
-
-
-class PageQuery(serializers.Serializer[Any]):
-    """The query parameters of a list."""
-
-    # A subclass adds its ``cursor``.
-    order = serializers.ChoiceField(
-        choices=Order.values,
-        default=Order.NEWEST,
-        help_text="Whether the newest or the oldest objects come first.",
-    )
-    limit = serializers.IntegerField(
-        default=DEFAULT_LIMIT,
-        min_value=1,
-        help_text=(
-            f"The maximum number of items on the page. Values over {MAX_LIMIT} count "
-            f"as {MAX_LIMIT}."
-        ),
-    )
-
-    def time_field(self, query: dict[str, Any]) -> str:
-        """Return the field by which the list is ordered."""
-        return CREATED
-
-    def validate(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a cursor of another order, and add the ``time_field``."""
-        query["time_field"] = self.time_field(query)
-        cursor = query.get("cursor")
-        if cursor is not None and cursor.time_field != query["time_field"]:
-            raise serializers.ValidationError(
-                {"cursor": [ErrorDetail(NOT_A_CURSOR, "invalid")]}
-            )
-        return query
-
-
-def pop_paging(query: dict[str, Any]) -> dict[str, Any]:
-    """Remove the parameters of paging from a validated PageQuery, and return
-    them for ``Page``.
-    """
-    names = ("limit", "cursor", "order", "time_field")
-    return {name: query.pop(name) for name in names if name in query}

@@ -68,6 +68,14 @@ class BadRequest(exceptions.APIException):
     )
 
 
+class MissingField(exceptions.ValidationError):
+    """A required field of the request is missing."""
+
+    def __init__(self, field: str) -> None:
+        detail = exceptions.ErrorDetail("This field is required.", "required")
+        super().__init__({field: [detail]})
+
+
 class ServerError(exceptions.APIException):
     default_code = "internal_error"
     default_detail = "An internal error occurred and was logged."
@@ -119,13 +127,14 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
 
 @csrf_exempt
 @login_not_required
-@translation.override(None)  # DRF's detail in English
 def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
     """Respond with 404 to any request.
 
     This is a view for any URL pattern, and a ``handler404``.
     """
-    return failure_response(exceptions.NotFound())
+    # DRF's detail in English
+    with translation.override(None):
+        return failure_response(exceptions.NotFound())
 
 
 def failure(
@@ -136,15 +145,8 @@ def failure(
     It has at most ``max_problems`` errors. If there are more, the last one has
     the code ``too_many_errors``.
     """
-    if isinstance(exception, exceptions.ValidationError):
-        kind = "validation_error"
-    elif exception.status_code < 500:
-        kind = "client_error"
-    else:
-        kind = "server_error"
-    problems = list(
-        islice(_problems(exception.detail, exception.default_code), max_problems + 1)
-    )
+    all_problems = _problems(exception.detail, exception.default_code)
+    problems = list(islice(all_problems, max_problems + 1))
     if not problems:
         problems = [
             Problem(
@@ -155,15 +157,25 @@ def failure(
         ]
     if len(problems) > max_problems:
         problems[max_problems - 1 :] = [TOO_MANY]
-    return {"success": 0, "type": kind, "errors": problems}
+    return {"success": 0, "type": _type_of(exception), "errors": problems}
+
+
+def _type_of(exception: exceptions.APIException) -> str:
+    if isinstance(exception, exceptions.ValidationError):
+        return "validation_error"
+    if exception.status_code < 500:
+        return "client_error"
+    return "server_error"
 
 
 def _headers(exception: exceptions.APIException) -> dict[str, str]:
     headers = {}
-    if challenge := getattr(exception, "auth_header", None):
+    challenge = getattr(exception, "auth_header", None)
+    if challenge:
         headers["WWW-Authenticate"] = challenge
     # of the object that is in the way
-    if location := getattr(exception, "location", None):
+    location = getattr(exception, "location", None)
+    if location:
         headers["Location"] = location
     if hasattr(exception, "wait"):
         # A host's throttle may have no wait.

@@ -1,13 +1,20 @@
-"""Document the operations of API views in OpenAPI."""
+"""Describe the operations of API views in OpenAPI.
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from http import HTTPStatus
-from typing import Any, ClassVar, TypeVar
+``operation`` describes one operation. ``OperationSchema`` adds what all
+operations have in common: headers, and errors with their codes.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from django.apps import apps
 from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiExample,
     OpenApiParameter,
@@ -15,8 +22,11 @@ from drf_spectacular.utils import (
     OpenApiResponse,
     extend_schema,
 )
-from rest_framework import exceptions, serializers
+from rest_framework import exceptions
+from rest_framework.exceptions import APIException
+from rest_framework.fields import empty
 from rest_framework.permissions import SAFE_METHODS
+from rest_framework.serializers import DictField, Serializer
 
 from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
@@ -26,7 +36,6 @@ from .errors import (
     TOO_MANY,
     BadRequest,
     DatabaseUnavailable,
-    Failure,
     InvalidToken,
     ServerError,
     WrongScheme,
@@ -38,8 +47,9 @@ from .preconditions import PreconditionFailed
 from .requests import UnknownParameter
 from .views import BaseAPIView
 
-with translation.override(None):  # DRF's details in English, as the views do
-    FAILURES: list[exceptions.APIException] = [  # of every operation
+# DRF's details are in English, as in the responses.
+with translation.override(None):
+    COMMON_ERRORS: list[APIException] = [
         BadRequest(),
         exceptions.ParseError(
             "The query string is not UTF-8 or has too many parameters."
@@ -54,14 +64,15 @@ with translation.override(None):  # DRF's details in English, as the views do
         ServerError(),
         DatabaseUnavailable(),
     ]
-    FAILURES_OF_BODIES = [
+    ERRORS_OF_BODIES: list[APIException] = [
         PayloadTooLarge(DEFAULT_MAX_BODY_SIZE),
         exceptions.UnsupportedMediaType("text/plain"),
     ]
+    # An id that contains a slash is another path.
     UNKNOWN_PATH = exceptions.NotFound()
 
 
-DESCRIPTIONS = {
+ERROR_DESCRIPTIONS = {
     400: "The request is malformed, or a field is missing or invalid.",
     401: "The request has no valid token of the required scheme.",
     403: "The token does not permit the request.",
@@ -82,50 +93,50 @@ DESCRIPTIONS = {
     ),
 }
 
-
-# Calls with these two are refused before the rate limit counts them.
-COUNTED = {*HTTPStatus} - {401, 405}
-
-
-TEXT, NUMBER, URL = (
-    {"type": "string"},
-    {"type": "integer"},
-    {"type": "string", "format": "uri-reference"},
-)
+SUCCESSFUL = [200, 201]
+# Calls with 401 and 405 are refused before the rate limit counts them.
+COUNTED = [*SUCCESSFUL, 400, 403, 404, 409, 412, 413, 415, 429, 500, 503]
 
 
-HEADERS: Mapping[str, tuple[Collection[int], Mapping[str, str], str]] = {
-    "Cache-Control": ({*HTTPStatus}, TEXT, "Always `no-store`."),
-    "Location": (
-        {201, 409},
-        URL,
-        (
-            "The URL of the new object or of its list or, with 409, of the object in "
-            "the way."
-        ),
+def response_header(
+    name: str, description: str, statuses: list[int], type_: Any = str
+) -> OpenApiParameter:
+    """Document a header of the responses with these statuses."""
+    return OpenApiParameter(
+        name, type_, "header", description=description, response=statuses
+    )
+
+
+COMMON_HEADERS = [
+    response_header("Cache-Control", "Always `no-store`.", [*COUNTED, 401, 405]),
+    response_header(
+        "Location",
+        "The URL of the new object or of its list or, with 409, of the object in the "
+        "way.",
+        [201, 409],
+        OpenApiTypes.URI_REF,
     ),
-    "WWW-Authenticate": ({401}, TEXT, "The required scheme."),
-    "Allow": ({405}, TEXT, "The methods that the path offers."),
-    "Retry-After": (
-        {429, 503},
-        NUMBER,
+    response_header("WWW-Authenticate", "The required scheme.", [401]),
+    response_header("Allow", "The methods that the path offers.", [405]),
+    response_header(
+        "Retry-After",
         "Seconds to wait before repeating the request.",
+        [429, 503],
+        int,
     ),
-    "RateLimit": (
-        COUNTED,
-        TEXT,
+    response_header(
+        "RateLimit",
         "The remaining calls, and the seconds until the window ends.",
-    ),
-    "RateLimit-Policy": (
         COUNTED,
-        TEXT,
-        "The calls allowed per window, and its length in seconds.",
     ),
-}
-"""The headers of all operations: the statuses of the responses that have them,
-the schema and a description.
-"""
+    response_header(
+        "RateLimit-Policy",
+        "The calls allowed per window, and its length in seconds.",
+        COUNTED,
+    ),
+]
 
+ETAG = response_header("ETag", "Changes with every change of the object.", SUCCESSFUL)
 
 IF_MATCH = OpenApiParameter(
     "If-Match",
@@ -136,306 +147,6 @@ IF_MATCH = OpenApiParameter(
     ),
     examples=[OpenApiExample("Any state", "*")],
 )
-
-
-ETAG = OpenApiParameter(
-    "ETag",
-    str,
-    "header",
-    description="Changes with every change of the object.",
-    response=True,
-)
-
-
-UNREACHABLE_CODES = {
-    "date",  # for values that do not come from a request
-    "make_aware",
-    "not_a_dict",  # ObjectField reports "not_an_object" instead
-    "min_length",  # an empty value is reported as "blank" first
-    "null_characters_not_allowed",  # refused by the parser
-    "surrogate_characters_not_allowed",
-}
-"""Codes that the fields of DRF declare and a request cannot cause."""
-
-
-def validation_codes(field: Any) -> set[str]:
-    """Return the codes of all errors that the validation of a field, with the
-    fields in it, can report.
-    """
-    is_possible = {
-        "required": field.required and not getattr(field.root, "partial", False),
-        "null": not field.allow_null,
-        "blank": not getattr(field, "allow_blank", True),
-        "empty": not getattr(field, "allow_empty", True),
-        # unless a validator has the code
-        **dict.fromkeys(("max_length", "min_value", "max_value"), False),
-    }
-    codes = {code for code in field.error_messages if is_possible.get(code, True)}
-    codes |= {
-        validator.code for validator in field.validators if hasattr(validator, "code")
-    }
-    children = [*getattr(field, "fields", {}).values()]
-    if hasattr(field, "child") and not getattr(field, "has_results", False):
-        children.append(field.child)
-    return codes.union(*map(validation_codes, children)) - UNREACHABLE_CODES
-
-
-def class_name(name: str) -> str:
-    """Return the name of a class or component for a name with underscores or
-    spaces.
-    """
-    return "".join(filter(str.isalnum, name.title()))
-
-
-def component_name(described: type[Any]) -> str:
-    """Return the name of the component that describes a class in the OpenAPI
-    document.
-    """
-    app = apps.get_containing_app_config(described.__module__)
-    return f"{class_name(app.label) if app else ''}{described.__name__}"
-
-
-class OperationSchema(AutoSchema):
-    """Describe a method of a BaseAPIView, with the view's serializers.
-
-    ``operation`` creates a subclass for each.
-
-    The names of components begin with the label of the app that defines them,
-    so that they differ from the names in a host project.
-    """
-
-    view: BaseAPIView  # type: ignore[override]  # AutoSchema's is any APIView
-    operation_id: str
-    parameters: Sequence[OpenApiParameter] = ()
-    """The parameters in the path and the headers, and the headers that only
-    some successful responses have.
-    """
-    query: ClassVar[Mapping[str, Any]] = {}
-    """An example of each query parameter."""
-    request: Any = None
-    """An example of the body."""
-    sent_file: Mapping[str, OpenApiRequest] | None = None
-    """The body by media type, if it is a file."""
-    responses: Mapping[Any, OpenApiResponse]
-    """The successful responses by status, or by status and media type if they
-    are files.
-    """
-    failures: Sequence[exceptions.APIException] = ()
-    """The errors of this operation, apart from those that ``_failures`` adds
-    for every operation of its kind.
-    """
-
-    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
-        described = super().get_operation(*args, **kwargs)
-        if not described:
-            return described
-        if "requestBody" in described:
-            described["requestBody"]["required"] = True
-        for parameter in described.get("parameters", []):
-            if "enum" in parameter["schema"]:
-                # Code generators cannot handle both.
-                parameter["schema"].pop("minLength", None)
-                # It is for drf-spectacular's hook only.
-                parameter["schema"].pop("x-spec-enum-id", None)
-            if parameter["name"] in self.query:
-                parameter["example"] = self.query[parameter["name"]]
-        for status, response in described["responses"].items():
-            response["headers"] = {
-                **response.get("headers", {}),
-                **self._headers(int(status)),
-            }
-        described["responses"] |= self._failure_responses()
-        return described
-
-    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
-        return component_name(type(serializer))
-
-    def get_override_parameters(self) -> list[Any]:
-        query = (
-            [self.view.request_serializers[self.method]]
-            if self.view.has_query(self.method)
-            else []
-        )
-        return [*self.parameters, *query]
-
-    def get_request_serializer(self) -> Any:
-        serializer = self.view.request_serializers.get(self.method)
-        if serializer is None or self.view.has_query(self.method):
-            return self.sent_file
-        examples = self._valid_examples(
-            [OpenApiExample("Request", self.request)], "request_serializers"
-        )
-        return OpenApiRequest(serializer, examples=examples)
-
-    def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
-        responses = {}
-        for key, response in self.responses.items():
-            serializer = (
-                response.response or self.view.response_serializers[self.method]
-            )
-            examples = self._valid_examples(response.examples, "response_serializers")
-            responses[key] = OpenApiResponse(serializer, response.description, examples)
-        return responses
-
-    def _valid_examples(
-        self, examples: Sequence[OpenApiExample], mapping: str
-    ) -> list[OpenApiExample]:
-        """Return the examples, or none if a host's subclass has replaced the
-        serializer that they were written for.
-        """
-        original = next(
-            each
-            for each in type(self.view).__mro__
-            if self.method.lower() in vars(each)
-        )
-        is_replaced = getattr(self.view, mapping).get(self.method) is not getattr(
-            original, mapping
-        ).get(self.method)
-        return [] if is_replaced else [*examples]
-
-    def _failure_responses(self) -> dict[str, Any]:
-        """Return the error responses, and add their codes to the enumeration.
-
-        Those without field errors are shared.
-        """
-        codes_of_fields, every_code = self._codes()
-        schema = self.resolve_serializer(FailureSerializer, "response").ref
-        responses, failures = {}, self._failures()
-        for status in sorted({each.status_code for each in failures}):
-            bodies = [failure(each) for each in failures if each.status_code == status]
-            codes = {problem["code"] for body in bodies for problem in body["errors"]}
-            codes |= codes_of_fields if status == 400 else set()
-            listed = ", ".join(f"`{code}`" for code in sorted(codes))
-            response = {
-                "description": f"{DESCRIPTIONS[status]} Codes: {listed}.",
-                "headers": self._headers(status),
-                "content": {
-                    "application/json": {
-                        "schema": schema,
-                        "examples": dict(map(self._example, bodies)),
-                    }
-                },
-            }
-            if status != 400 or not codes_of_fields:
-                # The name of the component consists of its codes, or with more
-                # than two, of the status phrase.
-                name = (
-                    " or ".join(sorted(codes))
-                    if len(codes) <= 2
-                    else HTTPStatus(status).phrase
-                )
-                response = self._shared("responses", class_name(name), response)
-            responses[str(status)] = response
-            every_code |= codes
-        component = self.registry["UsergroupsErrorCode", "schemas"]
-        component.schema = {
-            **component.schema,
-            "enum": sorted({*component.schema["enum"], *every_code}),
-        }
-        return responses
-
-    def _failures(self) -> list[exceptions.APIException]:
-        """Return the errors that the operation can return.
-
-        Those of invalid fields are examples only.
-        """
-        is_read = self.method in (
-            *SAFE_METHODS,
-            *getattr(self.view, "safe_methods", ()),
-        )
-        denials = [
-            exceptions.PermissionDenied(
-                getattr(permission, "message", None), getattr(permission, "code", None)
-            )
-            for permission in self.view.get_permissions()
-            if not is_read or getattr(permission, "applies_to_reads", True)
-        ]
-        failures = [*FAILURES, *self.failures, *denials]
-        if self.get_request_serializer():
-            failures += FAILURES_OF_BODIES
-            if self.sent_file is None:
-                failures.append(TooManyValuesInBody())
-        if "{" in self.path:
-            failures.append(UNKNOWN_PATH)  # if the id contains a slash
-        if IF_MATCH in self.parameters:
-            failures.append(PreconditionFailed())
-        return failures
-
-    def _codes(self) -> tuple[set[str], set[str]]:
-        """Return the codes of errors in the fields of the request, without and
-        with those in the items of a batch.
-        """
-        serializer = self.view.request_serializers.get(
-            self.method, serializers.Serializer
-        )
-        fields: Collection[Any] = serializer(
-            partial=self.method == "PATCH"
-        ).fields.values()
-        items = [each.child for each in fields if getattr(each, "has_results", False)]
-        codes = set[str]().union(*map(validation_codes, fields))
-        if any(isinstance(each, serializers.DictField) for each in fields):
-            # Only the keys of an object can have so many errors.
-            codes.add(TOO_MANY["code"])
-        if self.view.has_query(self.method):
-            codes.discard("null")  # A query parameter is never null.
-        return codes, codes.union(*map(validation_codes, items))
-
-    def _example(self, body: Failure) -> tuple[str, Any]:
-        """Return the name of an example of an error response, and the example."""
-        problem = body["errors"][0]
-        name = class_name(
-            f"{problem['code']} at {problem['attr']}"
-            if problem["attr"]
-            else problem["code"]
-        )
-        return name, self._shared("examples", name, {"value": body})
-
-    def _headers(self, status: int) -> dict[str, Any]:
-        """Return the headers of the responses with this status."""
-        return {
-            name: self._shared(
-                "headers",
-                name.replace("-", ""),
-                {"schema": schema, "description": description},
-            )
-            for name, (statuses, schema, description) in HEADERS.items()
-            if status in statuses
-        }
-
-    def _shared(self, kind: str, name: str, content: Any) -> Any:
-        """Return a reference to a component with this content, or the content
-        if another one has the name.
-        """
-        component = ResolvedComponent(
-            f"Usergroups{name}", kind, content, OperationSchema
-        )  # type: ignore[no-untyped-call]
-        self.registry.register_on_missing(component)
-        return component.ref if self.registry[component].schema == content else content
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def missing(field: str) -> exceptions.ValidationError:
-    """Return the error that a required field is missing."""
-    return exceptions.ValidationError(
-        {field: [exceptions.ErrorDetail("This field is required.", "required")]}
-    )
-
-
-def exclude_api_views(
-    endpoints: list[tuple[str, str, str, Any]],
-) -> list[tuple[str, str, str, Any]]:
-    """Exclude all BaseAPIViews from an OpenAPI document.
-
-    For drf-spectacular's PREPROCESSING_HOOKS.
-    """
-    # [3] is the view.
-    return [
-        endpoint
-        for endpoint in endpoints
-        if not issubclass(endpoint[3].cls, BaseAPIView)
-    ]
 
 
 def id_parameter(description: str, example: str) -> OpenApiParameter:
@@ -468,38 +179,63 @@ def success_response(description: str, **example: Any) -> OpenApiResponse:
     )
 
 
-def operation(
-    *,
-    operation_id: str,
-    summary: str,
-    tags: Sequence[str],
-    description: str | None = None,
-    **attributes: Any,
-) -> Callable[[F], F]:
-    """Document a method of a view, including the errors that every operation
-    of its kind can return.
+page_response = partial(success_response, next=None, previous=None)
 
-    The other arguments are attributes of OperationSchema. This extends
-    ``extend_schema`` and ignores the host's DEFAULT_SCHEMA_CLASS.
+
+@dataclass(frozen=True)
+class Operation:
+    """The part of a description that ``extend_schema`` cannot take, because it
+    needs the serializers of the view.
     """
-    if unknown := attributes.keys() - OperationSchema.__annotations__.keys():
-        raise TypeError(f"OperationSchema has no {', '.join(unknown)}.")
-    schema = type(
-        "DocumentedSchema",
-        (OperationSchema,),
-        {"operation_id": operation_id, **attributes},
-    )
-    document = extend_schema(
+
+    query: Mapping[str, Any]
+    body: Any
+    responses: Mapping[Any, OpenApiResponse]
+    errors: Sequence[APIException]
+
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+def operation(
+    operation_id: str,
+    *,
+    summary: str,
+    tags: list[str],
+    responses: Mapping[Any, OpenApiResponse],
+    description: str = "",
+    parameters: Sequence[OpenApiParameter] = (),
+    query: Mapping[str, Any] = {},
+    body: Any = None,
+    request: Any = empty,
+    errors: Sequence[APIException] = (),
+) -> Callable[[Handler], Handler]:
+    """Describe a method of a BaseAPIView.
+
+    The arguments are those of drf-spectacular's ``extend_schema``, except for:
+
+    - ``responses``: the successful responses, by status or by status and media
+      type. Without a serializer, a response has the one of the view.
+    - ``query``: an example of each query parameter.
+    - ``body``: an example of the JSON body. ``request`` is for other bodies.
+    - ``errors``: the errors of this operation. OperationSchema adds those that
+      other operations have too.
+    """
+    extend = extend_schema(
         operation_id,
         summary=summary,
         tags=tags,
         description=description or f"{summary}.",
+        parameters=[*parameters],
+        request=request,
     )
 
-    def decorate(method: F) -> F:
-        # extend_schema looks here first
-        method.kwargs = {"schema": schema}  # type: ignore[attr-defined]
-        return document(method)
+    def decorate(method: Handler) -> Handler:
+        # extend_schema extends this instead of the host's DEFAULT_SCHEMA_CLASS.
+        method.kwargs = {"schema": OperationSchema}  # type: ignore[attr-defined]
+        method.operation_id = operation_id  # type: ignore[attr-defined]
+        method.operation = Operation(query, body, responses, errors)  # type: ignore[attr-defined]
+        return extend(method)
 
     return decorate
 
@@ -508,5 +244,243 @@ def operation_id(view: type[Any], method: str) -> str | None:
     """Return the ID of the operation that a method of a view is documented
     with, or None if there is none.
     """
-    handler = getattr(view, "get" if method == "HEAD" else method.lower(), None)
-    return getattr(getattr(handler, "kwargs", {}).get("schema"), "operation_id", None)
+    name = "get" if method == "HEAD" else method.lower()
+    return getattr(getattr(view, name, None), "operation_id", None)
+
+
+class OperationSchema(AutoSchema):
+    """Describes a method that ``operation`` decorates.
+
+    The names of components begin with the label of the app that defines them,
+    so that they differ from the names in a host project.
+    """
+
+    view: BaseAPIView  # type: ignore[override]  # AutoSchema's is any APIView
+
+    @property
+    def operation(self) -> Operation:
+        described: Operation = getattr(self.view, self.method.lower()).operation
+        return described
+
+    @property
+    def serializer(self) -> type[Serializer[Any]]:
+        """The serializer of the query or of the JSON body."""
+        return self.view.request_serializers.get(self.method, Serializer)
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        described = super().get_operation(*args, **kwargs)
+        if described is None:
+            return None
+        if "requestBody" in described:
+            described["requestBody"]["required"] = True
+        for parameter in described.get("parameters", []):
+            name = parameter["name"]
+            if name in self.operation.query:
+                parameter["example"] = self.operation.query[name]
+            if "enum" in parameter["schema"]:
+                # Code generators cannot handle both.
+                parameter["schema"].pop("minLength", None)
+                # It is for drf-spectacular's hook only.
+                parameter["schema"].pop("x-spec-enum-id", None)
+        responses = described["responses"]
+        for status, response in responses.items():
+            # The codes of 400 are those of the operation's own fields.
+            if int(status) > 400:
+                responses[status] = self._shared(response)
+        self._add_error_codes()
+        return described
+
+    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+        return component_name(type(serializer))
+
+    def get_override_parameters(self) -> list[Any]:
+        parameters: list[Any] = [*COMMON_HEADERS]
+        if self.view.has_query(self.method):
+            parameters.append(self.serializer)
+        return parameters
+
+    def get_request_serializer(self) -> Any:
+        if self.operation.body is None:
+            return None
+        examples = [OpenApiExample("Request", self.operation.body)]
+        if self._is_replaced("request_serializers"):
+            examples = []
+        return OpenApiRequest(self.serializer, examples=examples)
+
+    def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
+        responses = {}
+        for key, response in self.operation.responses.items():
+            serializer = (
+                response.response or self.view.response_serializers[self.method]
+            )
+            examples = response.examples
+            if self._is_replaced("response_serializers"):
+                examples = []
+            responses[key] = OpenApiResponse(serializer, response.description, examples)
+        errors = defaultdict(list)
+        for error in self.get_errors():
+            errors[error.status_code].append(error)
+        for status in sorted(errors):
+            responses[status] = self._error_response(status, errors[status])
+        return responses
+
+    def get_errors(self) -> list[APIException]:
+        """Return the errors that the operation can return.
+
+        Those of invalid fields are examples only.
+        """
+        errors = [*COMMON_ERRORS, *self.operation.errors]
+        safe_methods = [*SAFE_METHODS, *getattr(self.view, "safe_methods", ())]
+        is_read = self.method in safe_methods
+        for permission in self.view.get_permissions():
+            if not is_read or getattr(permission, "applies_to_reads", True):
+                message = getattr(permission, "message", None)
+                code = getattr(permission, "code", None)
+                errors.append(exceptions.PermissionDenied(message, code))
+        if self.get_request_serializer():
+            errors += ERRORS_OF_BODIES
+        if self.operation.body:
+            errors.append(TooManyValuesInBody())
+        if "{" in self.path:
+            errors.append(UNKNOWN_PATH)
+        if IF_MATCH in self.get_override_parameters():
+            errors.append(PreconditionFailed())
+        return errors
+
+    def _error_response(
+        self, status: int, errors: list[APIException]
+    ) -> OpenApiResponse:
+        codes = codes_of_errors(errors)
+        if status == 400:
+            codes |= self._codes_of_fields()
+        listed = ", ".join(f"`{code}`" for code in sorted(codes))
+        return OpenApiResponse(
+            FailureSerializer,
+            f"{ERROR_DESCRIPTIONS[status]} Codes: {listed}.",
+            [error_example(error) for error in errors],
+        )
+
+    def _codes_of_fields(self, *, with_items: bool = False) -> set[str]:
+        """Return the codes of errors in the fields of the request."""
+        codes: set[str] = set()
+        for field in self.serializer(partial=self.method == "PATCH").fields.values():
+            codes |= codes_of_field(field, with_items=with_items)
+            if isinstance(field, DictField):
+                # Only the keys of an object can have so many errors.
+                codes.add(TOO_MANY["code"])
+        if self.view.has_query(self.method):
+            codes.discard("null")  # A query parameter is never null.
+        return codes
+
+    def _add_error_codes(self) -> None:
+        """Add the operation's codes to the enumeration of all codes."""
+        component = self.registry["UsergroupsErrorCode", "schemas"]
+        codes = set(component.schema["enum"])
+        codes |= codes_of_errors(self.get_errors())
+        codes |= self._codes_of_fields(with_items=True)
+        component.schema = {**component.schema, "enum": sorted(codes)}
+
+    def _is_replaced(self, mapping: str) -> bool:
+        """Return whether a host's subclass has replaced the serializer that the
+        examples were written for.
+        """
+        name = self.method.lower()
+        views = [view for view in type(self.view).__mro__ if name in vars(view)]
+        original = getattr(views[-1], mapping).get(self.method)
+        return getattr(self.view, mapping).get(self.method) is not original
+
+    def _shared(self, response: dict[str, Any]) -> Any:
+        """Return a reference to a component with this error response, or the
+        response if another one has the name.
+        """
+        [content] = response["content"].values()
+        name = "Or".join(sorted(content["examples"]))
+        component = ResolvedComponent(  # type: ignore[no-untyped-call]
+            f"Usergroups{name}", "responses", response, OperationSchema
+        )
+        self.registry.register_on_missing(component)
+        if self.registry[component].schema == response:
+            return component.ref
+        return response
+
+
+UNREACHABLE_CODES = {
+    "date",  # for values that do not come from a request
+    "make_aware",
+    "not_a_dict",  # ObjectField reports "not_an_object" instead
+    "min_length",  # an empty value is reported as "blank" first
+    "null_characters_not_allowed",  # refused by the parser
+    "surrogate_characters_not_allowed",
+}
+"""Codes that the fields of DRF declare and a request cannot cause."""
+
+
+def codes_of_field(field: Any, *, with_items: bool) -> set[str]:
+    """Return the codes of all errors that the validation of a field, with the
+    fields in it, can report.
+
+    Those of the items of a BatchField are in a result, not in an error
+    response.
+    """
+    # A field declares the codes of its limits even if it has none. Those that it
+    # has are validators.
+    impossible = {"max_length", "min_value", "max_value"}
+    if not field.required or getattr(field.root, "partial", False):
+        impossible.add("required")
+    if field.allow_null:
+        impossible.add("null")
+    if getattr(field, "allow_blank", True):
+        impossible.add("blank")
+    if getattr(field, "allow_empty", True):
+        impossible.add("empty")
+    codes = set(field.error_messages) - impossible
+    for validator in field.validators:
+        codes.add(getattr(validator, "code", "invalid"))
+    children = list(getattr(field, "fields", {}).values())
+    if hasattr(field, "child") and (with_items or not hasattr(field, "has_results")):
+        children.append(field.child)
+    for child in children:
+        codes |= codes_of_field(child, with_items=with_items)
+    return codes - UNREACHABLE_CODES
+
+
+def codes_of_errors(errors: Sequence[APIException]) -> set[str]:
+    """Return the codes in the bodies of error responses."""
+    return {problem["code"] for error in errors for problem in failure(error)["errors"]}
+
+
+def error_example(error: APIException) -> OpenApiExample:
+    """Return an error response as an example that is named after its code and
+    field.
+    """
+    body = failure(error)
+    problem = body["errors"][0]
+    name = problem["code"]
+    if problem["attr"]:
+        name = f"{name} at {problem['attr']}"
+    return OpenApiExample(class_name(name), body)
+
+
+def class_name(name: str) -> str:
+    """Return the name of a class or component for a name with underscores or
+    spaces.
+    """
+    return "".join(filter(str.isalnum, name.title()))
+
+
+def component_name(described: type[Any]) -> str:
+    """Return the name of the component that describes a class in the OpenAPI
+    document.
+    """
+    app = apps.get_containing_app_config(described.__module__)
+    label = class_name(app.label) if app else ""
+    return f"{label}{described.__name__}"
+
+
+def exclude_api_views(endpoints: list[Any]) -> list[Any]:
+    """Exclude all BaseAPIViews from an OpenAPI document.
+
+    For drf-spectacular's PREPROCESSING_HOOKS.
+    """
+    # [3] is the view.
+    return [each for each in endpoints if not issubclass(each[3].cls, BaseAPIView)]

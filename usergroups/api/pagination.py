@@ -5,52 +5,23 @@ the cursor holds.
 """
 
 from collections.abc import Sequence
-from functools import partial
-from itertools import accumulate
+from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
-from django.db import models
-from django.db.models import (
-    F,
-    Field,
-    Func,
-    Model,
-    QuerySet,
-    Value,
-)
-from django.db.models.expressions import Combinable
-from django.db.models.lookups import (
-    GreaterThan,
-    GreaterThanOrEqual,
-    LessThan,
-    LessThanOrEqual,
-)
+from django.db.models import F, Field, Func, Model, QuerySet, Value
+from django.db.models.lookups import GreaterThan, LessThan
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from usergroups.db.stored_json import ByteLength, JSONObjectField
-
-from .cursors import CREATED, EARLIEST, LATEST, MAX_LIMIT, Cursor, Order, Position
+from . import page_sizes
+from .cursors import CREATED, EARLIEST, LATEST, Cursor, Position
 from .envelopes import Envelope
+from .page_queries import MAX_LIMIT, Order
 
 M = TypeVar("M", bound=Model)
-
-
-MAX_PAGE_SIZE = 2 * 1024 * 1024
-"""The maximum number of bytes in the large fields of a page."""
-
-
-MAX_SCANNED = 5_000
-"""The maximum number of rows that one call searches.
-
-The next page continues the search.
-"""
-
-
-MAX_SCANNED_SIZE = 2_000_000  # characters of text that one call searches
 
 
 class PageEnvelope(Envelope):
@@ -93,48 +64,6 @@ def compare_positions(
     )
 
 
-class TotalSize(Func):
-    """The bytes of the ``large`` fields of a row and of all rows before it on
-    the page.
-
-    With ``value_within``, the value of this field instead, or NULL if the row
-    does not fit on the page. The first row always fits. This is SQL, because
-    with Django's Window and Case, a list of 50 rows takes 30 % more CPU.
-    """
-
-    def __init__(
-        self,
-        large: Sequence[str],
-        time_field: str,
-        key: str,
-        ascending: bool,
-        value_within: str | None = None,
-    ) -> None:
-        self.ascending, self.has_value = ascending, value_within is not None
-        value = [F(value_within)] if value_within else []
-        field: Any = JSONObjectField() if value_within else models.BigIntegerField()
-        super().__init__(
-            *value, F(time_field), F(key), *map(ByteLength, large), output_field=field
-        )
-
-    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> Any:  # type: ignore[override]
-        parts = [compiler.compile(each)[0] for each in self.get_source_expressions()]
-        value = parts.pop(0) if self.has_value else None
-        time, key, *sizes = parts
-        direction = "ASC" if self.ascending else "DESC"
-        size = " + ".join(f"COALESCE({each}, 0)" for each in sizes)
-        window = (
-            f"(ORDER BY {time} {direction}, {key} {direction} ROWS UNBOUNDED PRECEDING)"
-        )
-        total = f"SUM({size}) OVER {window}"
-        if value is None:
-            return total, []
-        is_first = f"ROW_NUMBER() OVER {window} = 1"
-        return f"CASE WHEN {total} <= %s OR {is_first} THEN {value} END", [
-            MAX_PAGE_SIZE
-        ]
-
-
 class Page(Generic[M]):
     """Up to ``limit`` rows of ``queryset``, starting at ``cursor``.
 
@@ -162,42 +91,61 @@ class Page(Generic[M]):
         time_field: str = CREATED,
         large: Sequence[str] = (),
     ) -> None:
-        self.key, self.time_field, self.large = key, time_field, large
-        # A router may choose another database for each query.
-        queryset = queryset.using(queryset.db)
-        limit = min(limit, MAX_LIMIT)
+        self.key = key
+        self.time_field = time_field
+        self.large = large
+        self.cursor = cursor
         self.backwards = cursor is not None and cursor.backwards
-        self.ascending = self.backwards != (order == Order.OLDEST)
-        self.until = None
-        if order == Order.OLDEST:
-            self.until = cursor.until if cursor and cursor.until else timezone.now()
-            queryset = queryset.filter(**{f"{time_field}__lte": self.until})
-        if cursor is not None:
-            beyond = GreaterThan if self.ascending else LessThan
-            queryset = queryset.filter(
-                self._compare(queryset, (cursor.time, cursor.key), beyond)
-            )
-        names = [time_field, key]
-        ordered = queryset.order_by(
-            *(names if self.ascending else [f"-{name}" for name in names])
-        )
-        rows, last_scanned = self.select(ordered, limit + 1)
+        oldest_first = order == Order.OLDEST
+        # A page before the cursor is read in the opposite order.
+        self.ascending = oldest_first != self.backwards
+        self.until = self._end_of_list() if oldest_first else None
+        limit = min(limit, MAX_LIMIT)
+        rows, last_scanned = self.select(self._ordered(queryset), limit + 1)
         self.items = rows[: self._number_within_size(rows[:limit])]
-        ahead: Position | None = last_scanned
-        if len(rows) > len(self.items):
-            ahead = self._position(self.items[-1])
-        behind: Position | None = None
-        # From an empty page, the way back begins at the end of the list.
-        if cursor is not None:
-            end = (LATEST if self.ascending else EARLIEST, cursor.key)
-            behind = (
-                self._position(self.items[0]) if self.items else last_scanned or end
-            )
+        has_more = len(rows) > len(self.items)
+        ahead = self._position(self.items[-1]) if has_more else last_scanned
+        behind = self._start(last_scanned)
         if self.backwards:
             self.items.reverse()
-        self.next, self.previous = (
-            (behind, ahead) if self.backwards else (ahead, behind)
-        )
+            self.next = behind
+            self.previous = ahead
+        else:
+            self.next = ahead
+            self.previous = behind
+
+    def _end_of_list(self) -> datetime:
+        """Return the time of the first page, from the cursor of a later one."""
+        if self.cursor is not None and self.cursor.until is not None:
+            return self.cursor.until
+        return timezone.now()
+
+    def _ordered(self, queryset: QuerySet[M]) -> QuerySet[M]:
+        """Return the rows of the list from the cursor on, in their order."""
+        # A router may choose another database for each query.
+        rows = queryset.using(queryset.db)
+        if self.until is not None:
+            rows = rows.filter(**{f"{self.time_field}__lte": self.until})
+        if self.cursor is not None:
+            position = (self.cursor.time, self.cursor.key)
+            beyond = GreaterThan if self.ascending else LessThan
+            rows = rows.filter(self._compare(rows, position, beyond))
+        if self.ascending:
+            return rows.order_by(self.time_field, self.key)
+        return rows.order_by(f"-{self.time_field}", f"-{self.key}")
+
+    def _start(self, last_scanned: Position | None) -> Position | None:
+        """Return the position at which the way back begins, or None for the
+        first page.
+        """
+        if self.cursor is None:
+            return None
+        if self.items:
+            return self._position(self.items[0])
+        if last_scanned is not None:
+            return last_scanned
+        # From an empty page, the way back begins at the end of the list.
+        return (LATEST if self.ascending else EARLIEST, self.cursor.key)
 
     def select(
         self, ordered: QuerySet[M], number: int
@@ -215,11 +163,13 @@ class Page(Generic[M]):
         """
         if not self.large:
             return list(ordered[:number])
-        total = partial(
-            TotalSize, self.large, self.time_field, self.key, self.ascending
-        )
-        loaded = {f"loaded_{name}": total(value_within=name) for name in self.large}
-        rows = ordered.defer(*self.large).annotate(total_size=total(), **loaded)
+        order = (self.large, self.time_field, self.key, self.ascending)
+        values = {
+            f"loaded_{name}": page_sizes.ValueWithinPage(name, *order)
+            for name in self.large
+        }
+        total = page_sizes.RunningTotal(*order)
+        rows = ordered.defer(*self.large).annotate(total_size=total, **values)
         found = list(rows[:number])
         for row in found:
             for name in self.large:
@@ -232,8 +182,9 @@ class Page(Generic[M]):
         """
         if not self.large:
             return len(rows)
-        within = sum(row.total_size <= MAX_PAGE_SIZE for row in rows)  # type: ignore[attr-defined]
-        return max(1, within)
+        totals = [row.total_size for row in rows]  # type: ignore[attr-defined]
+        within = [total for total in totals if total <= page_sizes.MAX_PAGE_SIZE]
+        return max(1, len(within))
 
     def links(self, request: Request) -> dict[str, str | None]:
         """Return the URLs of the next and the previous page, or None."""
@@ -257,63 +208,7 @@ class Page(Generic[M]):
         if position is None:
             return None
         cursor = Cursor(*position, backwards, self.until, self.time_field)
-        query = urlencode({**request.query_params, "cursor": cursor.encode()})
+        parameters: dict[str, Any] = request.query_params.dict()
+        parameters["cursor"] = cursor.encode()
+        query = urlencode(parameters)
         return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")
-
-
-class ScanPage(Page[M]):
-    """A page of the rows that meet ``condition``, which no index supports in
-    the order of the list.
-
-    ``size`` is the number of characters to search in a row. A call searches a
-    limited number of rows and amount of text. The page may therefore have
-    fewer rows than its limit, even none, although a next page exists.
-    """
-
-    def __init__(
-        self,
-        queryset: QuerySet[M],
-        key: str,
-        *,
-        condition: Any,
-        size: Combinable,
-        **position: Any,
-    ) -> None:
-        self.condition, self.size = condition, size
-        super().__init__(queryset, key, **position)
-
-    def select(
-        self, ordered: QuerySet[M], number: int
-    ) -> tuple[list[M], Position | None]:
-        found, last_scanned = (
-            ordered.filter(self.condition),
-            self._last_scanned(ordered),
-        )
-        if last_scanned:
-            # Not exclude(), because PostgreSQL cannot use an index for the
-            # negation of a row comparison.
-            until = LessThanOrEqual if self.ascending else GreaterThanOrEqual
-            found = found.filter(self._compare(ordered, last_scanned, until))
-        return self.load(found, number), last_scanned
-
-    def _last_scanned(self, ordered: QuerySet[M]) -> Position | None:
-        """Return the position of the last row that this page may scan, or None
-        if it may scan all of them.
-        """
-        # Fetch only the sizes first. Fetching 5,000 positions, too, would take
-        # longer than a search for a common text.
-        sizes = list(
-            ordered.annotate(size=self.size).values_list("size", flat=True)[
-                : MAX_SCANNED + 1
-            ]
-        )
-        # Scan at least one row, however large, so that each page makes
-        # progress.
-        number = max(
-            1,
-            sum(total <= MAX_SCANNED_SIZE for total in accumulate(sizes[:MAX_SCANNED])),
-        )
-        if number >= len(sizes):
-            return None
-        positions = ordered.values_list(self.time_field, self.key)
-        return next(iter(positions[number - 1 : number]), None)

@@ -1,31 +1,13 @@
-"""Select the parser of a request, and parse JSON objects."""
+"""Parse bodies that are JSON objects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.exceptions import ParseError
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
-from rest_framework.request import Request
 
 from . import conf, strict_json
 from .bodies import read_body
-
-
-class JSONNegotiation(BaseContentNegotiation):
-    """Select the parser by the exact media type, without parameters.
-
-    Views have one renderer, so Accept is ignored.
-    """
-
-    def select_parser(
-        self, request: Request, parsers: Iterable[BaseParser]
-    ) -> BaseParser | None:
-        media_type = request.content_type.partition(";")[0].strip().lower()
-        for parser in parsers:
-            if parser.media_type == media_type:
-                return parser
-        return None
 
 
 class TooManyValuesInBody(ParseError):

@@ -11,10 +11,9 @@ from rest_framework.request import Request
 from .errors import BadRequest
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 MICROSECOND = timedelta(microseconds=1)
 
+MAX_ETAGS = 100
 
 _ETAG = re.compile(r'"([0-9a-f]{1,14})"')  # 14 digits last until the year 4253
 
@@ -32,9 +31,6 @@ def etag(updated_at: datetime) -> str:
     microseconds since 1970, in hexadecimal.
     """
     return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
-
-
-MAX_ETAGS = 100
 
 
 def accepted_versions(request: Request) -> Sequence[datetime] | None:

@@ -1,8 +1,10 @@
 """The request of an API view, with a strict query string."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from urllib.parse import parse_qsl
 
+from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.request import Request
@@ -21,6 +23,8 @@ class APIRequest(Request):
     """What to call, once, when more than LARGE_BODY_SIZE bytes of a body of
     unknown size have arrived, or None.
     """
+    rate_limit_headers: Mapping[str, str] = MappingProxyType({})
+    """The headers that tell how much of the rate limit is left."""
 
     @property
     def stream(self) -> Request:
@@ -40,10 +44,8 @@ class APIRequest(Request):
             return None
 
     @cached_property
-    def query_params(self) -> dict[str, str]:  # type: ignore[override]
+    def query_params(self) -> MultiValueDict[str, str]:  # type: ignore[override]
         """Return the query parameters.
-
-        The last value of a repeated parameter counts.
 
         Raises ParseError if the query string is not valid UTF-8, contains
         U+0000 or has more than 100 parameters. Django would replace invalid
@@ -51,21 +53,23 @@ class APIRequest(Request):
         """
         query = self.META.get("QUERY_STRING", "")
         try:
-            text = query.encode("latin-1").decode()  # WSGI passes bytes as Latin-1 text
-            parameters = dict(
-                parse_qsl(
-                    text,
-                    keep_blank_values=True,
-                    errors="strict",
-                    max_num_fields=MAX_QUERY_PARAMETERS,
-                )
+            # WSGI passes bytes as Latin-1 text.
+            text = query.encode("latin-1").decode()
+            pairs = parse_qsl(
+                text,
+                keep_blank_values=True,
+                errors="strict",
+                max_num_fields=MAX_QUERY_PARAMETERS,
             )
         except ValueError:
             raise ParseError(
                 "The query string is not UTF-8 or has too many parameters."
             ) from None
-        if any("\0" in text for pair in parameters.items() for text in pair):
-            raise ParseError("Text must not contain U+0000.")
+        parameters = MultiValueDict[str, str]()
+        for name, value in pairs:
+            if "\0" in name or "\0" in value:
+                raise ParseError("Text must not contain U+0000.")
+            parameters.appendlist(name, value)
         return parameters
 
 

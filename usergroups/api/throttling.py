@@ -1,16 +1,18 @@
 """Limit the calls of a token and the failed authentications of an address.
 
-Both are counted in Django's cache, so that processes that share a cache share
-the counts. While the cache is unavailable, there are no limits.
+Both are counted in Django's cache ``usergroups`` or, without one of this name,
+in ``default``. Processes that share the cache share the counts. While the
+cache is unavailable, there are no limits.
 """
 
 import logging
 import time
 from contextlib import suppress
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from django.core.cache import cache
+from django.conf import settings
+from django.core.cache import DEFAULT_CACHE_ALIAS, caches
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
@@ -18,11 +20,22 @@ from rest_framework.views import APIView
 
 from . import conf
 from .client_addresses import address_of
+from .requests import APIRequest
 
 logger = logging.getLogger(__name__)
 
 
-CACHE_OUTAGE = 5  # seconds during which the cache is not used after it has failed
+CACHE_ALIAS = "usergroups"
+
+CACHE_OUTAGE = 5
+"""The seconds during which the cache is not used after it has failed."""
+
+
+def cache_alias() -> str:
+    """Return the name of the cache that counts calls and failures."""
+    if CACHE_ALIAS in settings.CACHES:
+        return CACHE_ALIAS
+    return DEFAULT_CACHE_ALIAS
 
 
 class FixedWindowThrottle(SimpleRateThrottle):
@@ -32,8 +45,10 @@ class FixedWindowThrottle(SimpleRateThrottle):
     one of a window takes two.
     """
 
-    num_requests: int  # in a window
-    duration: int  # of a window, in seconds
+    num_requests: int
+    """The maximum number of calls in a window."""
+    duration: int
+    """The length of a window in seconds."""
     cache_fails_until: ClassVar[float] = 0
     """The ``time.monotonic()`` until which all throttles skip the cache,
     because it has failed.
@@ -51,25 +66,37 @@ class FixedWindowThrottle(SimpleRateThrottle):
             return 0
         key = f"usergroups.{self.scope}.{ident}.{int(window)}"
         try:
-            with suppress(ValueError):  # The window has no calls yet.
-                return cache.incr(key)
-            return 1 if cache.add(key, 1, self.duration) else cache.incr(key)
-        except ValueError:  # The key has just expired.
-            return 1
-        except Exception as error:  # Cache backends raise different exceptions.
+            return self._increment(key)
+        # Cache backends raise different exceptions.
+        except Exception as error:
             FixedWindowThrottle.cache_fails_until = time.monotonic() + CACHE_OUTAGE
             logger.warning(
                 "Calls are not counted, because the cache is unavailable: %s", error
             )
             return 0
 
+    def _increment(self, key: str) -> int:
+        cache = caches[cache_alias()]
+        # The window may have no calls yet.
+        with suppress(ValueError):
+            return cache.incr(key)
+        if cache.add(key, 1, self.duration):
+            return 1
+        # Another process has just added the key.
+        with suppress(ValueError):
+            return cache.incr(key)
+        # It has expired since.
+        return 1
+
     def wait(self) -> float:
         return self.seconds_left
 
 
 class TokenThrottle(FixedWindowThrottle):
-    """Limits the calls of each token, and adds the headers
-    ``RateLimit-Policy`` and ``RateLimit`` to the response.
+    """Limits the calls of each token.
+
+    It also sets the response headers ``RateLimit-Policy`` and ``RateLimit``,
+    which a BaseAPIView takes from the request.
 
     https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
     """
@@ -82,12 +109,13 @@ class TokenThrottle(FixedWindowThrottle):
             return True
         used = self.count(request.auth.digest.hex())  # type: ignore[union-attr]
         remaining = max(0, self.num_requests - used)
-        view.headers["RateLimit-Policy"] = (
-            f'"{self.scope}";q={self.num_requests};w={self.duration}'
-        )
-        view.headers["RateLimit"] = (
-            f'"{self.scope}";r={remaining};t={ceil(self.seconds_left)}'
-        )
+        seconds_left = ceil(self.seconds_left)
+        cast(APIRequest, request).rate_limit_headers = {
+            "RateLimit-Policy": (
+                f'"{self.scope}";q={self.num_requests};w={self.duration}'
+            ),
+            "RateLimit": f'"{self.scope}";r={remaining};t={seconds_left}',
+        }
         return used <= self.num_requests
 
 
@@ -108,7 +136,8 @@ class FailedAuthenticationThrottle(FixedWindowThrottle):
         A valid token is accepted nevertheless, because other clients may have
         the same address.
         """
-        if self.rate is None or (address := address_of(request)) is None:
+        address = address_of(request)
+        if self.rate is None or address is None:
             return
         if self.count(address) > self.num_requests:
             raise Throttled(self.seconds_left)

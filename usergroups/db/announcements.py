@@ -23,7 +23,8 @@ def announce(
         return
     # The caller may still change the instances. For example, a view adds a
     # token's secret to show it in the response.
-    copies, writer = [copy(instance) for instance in instances], actor.get()
+    copies = [copy(instance) for instance in instances]
+    writer = actor.get()
 
     def send() -> None:
         signal.send_robust(
@@ -40,15 +41,15 @@ def announce_update(
     """Announce the update of the editable fields among those with the names
     ``written``, if there are any.
     """
-    if instances and updated.has_listeners(type(instances[0])):
-        names = set(written)
-        editable = (
-            field for field in instances[0]._meta.concrete_fields if field.editable
-        )
-        if fields := {
-            field.name for field in editable if names & {field.name, field.attname}
-        }:
-            announce(updated, instances, using, fields=fields)
+    if not instances or not updated.has_listeners(type(instances[0])):
+        return
+    names = set(written)
+    fields = set()
+    for field in instances[0]._meta.concrete_fields:
+        if field.editable and names & {field.name, field.attname}:
+            fields.add(field.name)
+    if fields:
+        announce(updated, instances, using, fields=fields)
 
 
 def announce_save(
@@ -60,10 +61,9 @@ def announce_save(
     """
     if kwargs["created"]:
         announce(created, [instance], using)
-    else:
-        every_field = [
-            field.name
-            for field in sender._meta.concrete_fields
-            if not field.primary_key
-        ]
-        announce_update([instance], using, kwargs["update_fields"] or every_field)
+        return
+    written = kwargs["update_fields"]
+    if not written:
+        fields = sender._meta.concrete_fields
+        written = [field.name for field in fields if not field.primary_key]
+    announce_update([instance], using, written)

@@ -25,19 +25,26 @@ class TooManyDependants(Exception):
     """
 
 
+def reverse_relations(model: type[models.Model]) -> list[models.ManyToOneRel]:
+    """Return the relations by which rows refer to rows of this model,
+    including hidden ones, such as those of a ManyToManyField.
+    """
+    fields = model._meta.get_fields(include_hidden=True)
+    return [field for field in fields if isinstance(field, models.ManyToOneRel)]
+
+
 def cascading_relations(
     model: type[models.Model], path: str = ""
-) -> Iterator[tuple[models.ForeignObjectRel, str]]:
+) -> Iterator[tuple[models.ManyToOneRel, str]]:
     """Yield the direct and indirect relations by which deletions in ``model``
     cascade, with the lookups back to it.
     """
-    for relation in model._meta.get_fields(include_hidden=True):
-        if (
-            isinstance(relation, models.ManyToOneRel)
-            and relation.on_delete is models.CASCADE
-        ):
-            lookup = f"{relation.field.name}__{path}".removesuffix("__")
-            yield relation, lookup
-            if lookup.count("__") + 1 < MAX_FOREIGN_KEYS:
-                # Their lookups end with this one.
-                yield from cascading_relations(relation.related_model, lookup)
+    for relation in reverse_relations(model):
+        if relation.on_delete is not models.CASCADE:
+            continue
+        name = relation.field.name
+        lookup = f"{name}__{path}" if path else name
+        yield relation, lookup
+        if lookup.count("__") + 1 < MAX_FOREIGN_KEYS:
+            # Their lookups end with this one.
+            yield from cascading_relations(relation.related_model, lookup)

@@ -1,5 +1,6 @@
 """The base classes of models whose writes are announced."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import models, router
@@ -22,6 +23,21 @@ class WritingModel(models.Model):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         post_save.connect(announce_save, sender=cls)
+
+    def validate_fields(self, names: Iterable[str]) -> None:
+        """Raise ValidationError if a value of these fields is invalid. Foreign
+        keys are not checked.
+
+        SQLite would store a text of any length.
+        """
+        checked = set(names)
+        self.clean_fields(
+            exclude={
+                field.name
+                for field in self._meta.concrete_fields
+                if field.name not in checked or field.is_relation
+            }
+        )
 
     def delete(
         self, using: str | None = None, keep_parents: bool = False

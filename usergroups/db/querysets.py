@@ -13,7 +13,12 @@ from usergroups.signals import deleted
 
 from . import deletion
 from .announcements import announce, announce_update
-from .deletion import MAX_DELETED, TooManyDependants, cascading_relations
+from .deletion import (
+    MAX_DELETED,
+    TooManyDependants,
+    cascading_relations,
+    reverse_relations,
+)
 from .retry import retry_on_conflict
 from .versions import Modified, time_of_change
 
@@ -39,7 +44,15 @@ class WritingQuerySet(models.QuerySet[M]):
         """Return the queryset on the database ``db_for_write``."""
         return self.using(self.db_for_write)
 
-    def update_version(self, versions: Sequence[datetime] | None, **changes: Any) -> M:
+    @property
+    def has_filters(self) -> bool:
+        """Whether this may lack rows of the table. A compiled statement would
+        find them.
+        """
+        query = self.query
+        return bool(query.where or query.combinator or query.is_sliced)
+
+    def _update_version(self, versions: Sequence[datetime] | None, **changes: Any) -> M:
         """Update the queryset's only row and return it.
 
         Call this in a transaction.
@@ -49,29 +62,28 @@ class WritingQuerySet(models.QuerySet[M]):
         the row has another version.
         """
         now = timezone.now()
-        if not changes:
-            self.require_version(versions)
-        else:
+        if changes:
             rows = self if versions is None else self.filter(updated_at__in=versions)
-            count = rows.update(
-                **changes, updated_at=time_of_change(self.model, changes, Value(now))
-            )
+            time = time_of_change(self.model, changes, Value(now))
+            count = rows.update(**changes, updated_at=time)
             if not count and versions is not None and self.exists():
                 raise Modified
+        else:
+            self._require_version(versions)
         row = self.get()
         if row.updated_at == now:  # type: ignore[attr-defined]
             announce_update([row], self.db, changes)
         return row
 
-    def delete_version(self, versions: Sequence[datetime] | None) -> None:
+    def _delete_version(self, versions: Sequence[datetime] | None) -> None:
         """Delete the queryset's only row.
 
         Raises DoesNotExist, Modified or TooManyDependants.
         """
 
         def delete() -> int:
-            self.require_version(versions)
-            self.require_few_dependants()
+            self._require_version(versions)
+            self._require_few_dependants()
             return self._delete()[0]
 
         if not retry_on_conflict(delete, self.db):
@@ -91,26 +103,25 @@ class WritingQuerySet(models.QuerySet[M]):
     def _delete(self) -> tuple[int, dict[str, int]]:
         """Do what ``delete()`` does, in the current transaction and database."""
         is_announced = deleted.has_listeners(self.model)
-        if not is_announced and not self.model._meta.related_objects:
+        if not is_announced and not reverse_relations(self.model):
             return super().delete()
-        rows, counts = (
-            self.select_related(None).defer(None).order_by("pk"),
-            Counter[str](),
-        )
+        rows = self.select_related(None).defer(None).order_by("pk")
         # PostgreSQL cannot lock the rows of such a query.
         if rows.query.distinct or rows.query.group_by:
-            rows = type(self)(self.model, using=self.db).filter(
-                pk__in=list(rows.values_list("pk", flat=True))
-            )
+            found = list(rows.values_list("pk", flat=True))
+            rows = type(self)(self.model, using=self.db).filter(pk__in=found)
         # Lock the rows first, so that a concurrent insert of a dependant
         # waits, and then fails.
-        locked = list((rows if is_announced else rows.only("pk")).select_for_update())
+        to_lock = rows if is_announced else rows.only("pk")
+        locked = list(to_lock.select_for_update())
         announce(deleted, locked, self.db)
         keys = [row.pk for row in locked]
         self.release_dependants(keys)
+        counts = Counter[str]()
         for start in range(0, len(keys), MAX_DELETED):
             chunk = rows.order_by().filter(pk__in=keys[start : start + MAX_DELETED])
-            counts.update(super(WritingQuerySet, chunk).delete()[1])
+            _, counts_by_model = super(WritingQuerySet, chunk).delete()
+            counts.update(counts_by_model)
         return counts.total(), dict(counts)
 
     def release_dependants(self, keys: Sequence[Any]) -> None:
@@ -118,15 +129,16 @@ class WritingQuerySet(models.QuerySet[M]):
         are deleted. By default, there are none.
         """
 
-    def require_few_dependants(self) -> None:
+    def _require_few_dependants(self) -> None:
         """Raise TooManyDependants if more than MAX_DEPENDANTS rows depend on
         the rows by one relation.
         """
-        if self.model._meta.related_objects:
-            for rows in self.dependants(list(self.values_list("pk", flat=True))):
-                limit = deletion.MAX_DEPENDANTS
-                if rows[: limit + 1].count() > limit:
-                    raise TooManyDependants(rows.model)
+        if not reverse_relations(self.model):
+            return
+        limit = deletion.MAX_DEPENDANTS
+        for rows in self.dependants(list(self.values_list("pk", flat=True))):
+            if rows[: limit + 1].count() > limit:
+                raise TooManyDependants(rows.model)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[models.QuerySet[Any]]:
         """Yield, for each relation, the rows deleted with the rows of these
@@ -137,15 +149,13 @@ class WritingQuerySet(models.QuerySet[M]):
                 **{f"{path}__pk__in": keys}
             )
 
-    def require_version(self, versions: Sequence[datetime] | None) -> None:
+    def _require_version(self, versions: Sequence[datetime] | None) -> None:
         """Lock the row and check its version, unless ``versions`` is None.
 
         Raises DoesNotExist or Modified.
         """
         if versions is None:
             return
-        if (
-            self.select_for_update().values_list("updated_at", flat=True).get()
-            not in versions
-        ):
+        times = self.select_for_update().values_list("updated_at", flat=True)
+        if times.get() not in versions:
             raise Modified

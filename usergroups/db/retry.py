@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from contextvars import ContextVar
 from typing import TypeVar
 
 from django.db import (
     Error,
     IntegrityError,
+    NotSupportedError,
     OperationalError,
     connections,
     transaction,
@@ -19,8 +21,13 @@ T = TypeVar("T")
 ATTEMPTS = 4
 
 
-# the SQLSTATEs serialization_failure and deadlock_detected
-CONFLICTS = {"40001", "40P01"}
+CONFLICTS = {"40001", "40P01", "0A000"}
+"""The SQLSTATEs serialization_failure, deadlock_detected and
+feature_not_supported.
+
+With the last one, PostgreSQL refuses to run a statement that was prepared
+before a migration changed the type of a column.
+"""
 
 
 def in_autocommit(connection: BaseDatabaseWrapper) -> bool:
@@ -36,43 +43,63 @@ def sqlstate_of(error: Error) -> str | None:
     return getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)
 
 
+is_retried = ContextVar("is_retried", default=False)
+"""Whether a call of ``retry_on_conflict`` further up will run its action
+again after a conflict.
+"""
+
+
 def retry_on_conflict(
     action: Callable[[], T],
     using: str,
-    explain: Callable[[], None] = lambda: None,
+    resolve: Callable[[], T | None] = lambda: None,
     *,
     atomic: bool = True,
 ) -> T:
     """Run ``action`` in a transaction and return its result.
 
-    Retry it if it conflicts with another transaction.
+    Retry it if it conflicts with another transaction. An action within an
+    action is not retried by itself, but with the outer one.
 
     An action that writes with a single statement needs no transaction of its
     own (``atomic=False``).
 
-    A conflict is a deadlock, a serialization failure or an IntegrityError.
+    A conflict is an IntegrityError or an error of the CONFLICTS.
     There are at most four attempts, and the error of the last one is raised.
-    After an IntegrityError, ``explain`` is called outside the transaction. It
-    raises a clearer exception, or returns if it finds no reason, since the
-    conflicting row may have been deleted.
+    After an IntegrityError, ``resolve`` is called outside the transaction. It
+    returns the result, raises a clearer exception, or returns None if it finds
+    no reason, since the conflicting row may have been deleted.
     """
     # An outer transaction needs a savepoint.
-    attempts, atomic = 1, atomic or not in_autocommit(connections[using])
+    needs_transaction = atomic or not in_autocommit(connections[using])
+    attempts_left = 1 if is_retried.get() else ATTEMPTS
     while True:
+        attempts_left -= 1
         try:
-            with transaction.atomic(using=using) if atomic else nullcontext():
-                return action()
+            with transaction.atomic(using) if needs_transaction else nullcontext():
+                return _run(action)
         except IntegrityError:
-            explain()
-            if attempts == ATTEMPTS:
+            resolved = resolve()
+            if resolved is not None:
+                return resolved
+            if not attempts_left:
                 raise
-        except OperationalError as error:
+        except (OperationalError, NotSupportedError) as error:
+            is_conflict = sqlstate_of(error) in CONFLICTS
             # The conflict has also rolled back any outer transaction, which
             # only the code that began it can retry.
-            if (
-                sqlstate_of(error) not in CONFLICTS
-                or attempts == ATTEMPTS
-                or connections[using].in_atomic_block
-            ):
+            in_transaction = connections[using].in_atomic_block
+            if not is_conflict or in_transaction or not attempts_left:
                 raise
-        attempts += 1
+
+
+def _run(action: Callable[[], T]) -> T:
+    """Run an action, in which nothing else is retried.
+
+    The signals that a commit sends are not part of it.
+    """
+    outer = is_retried.set(True)
+    try:
+        return action()
+    finally:
+        is_retried.reset(outer)

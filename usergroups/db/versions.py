@@ -33,13 +33,9 @@ def time_of_change(
     same = Q()
     for name, value in changes.items():
         field: Any = model._meta.get_field(name)
-        is_expression = hasattr(value, "resolve_expression")
-        new = (
-            value
-            if is_expression
-            else Value(
-                getattr(value, "pk", value), getattr(field, "target_field", field)
-            )
-        )
+        new = value
+        if not hasattr(value, "resolve_expression"):
+            key = getattr(value, "pk", value)
+            new = Value(key, getattr(field, "target_field", field))
         same &= Q(IsSame(F(field.attname), new))
     return Case(When(same, then=F("updated_at")), default=now)

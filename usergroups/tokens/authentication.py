@@ -1,6 +1,6 @@
 """Authentication by tokens."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 from django.contrib.auth.models import AnonymousUser
 from rest_framework import authentication
@@ -20,6 +20,8 @@ class TokenAuthentication(authentication.TokenAuthentication):
     """
 
     model: type[Token]
+    owner_fields: tuple[str, ...] = ()
+    """The large fields of the token's owner to load with the token."""
 
     @property
     def usage(self) -> str:
@@ -28,29 +30,28 @@ class TokenAuthentication(authentication.TokenAuthentication):
         return f"This path takes `Authorization: {self.keyword} <{placeholder}>`."
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
-        header = (
-            request.META.get("HTTP_AUTHORIZATION", "").replace("\t", " ").strip(" ")
-        )
+        header = request.META.get("HTTP_AUTHORIZATION", "")
+        header = header.replace("\t", " ").strip(" ")
         scheme, _, credentials = header.partition(" ")
         if scheme.lower() != self.keyword.lower():
             return None
         secret = credentials.lstrip(" ")
-        # BaseAPIView.owner_fields, the large fields of the owner that the
-        # response needs. Views of a host may lack it.
-        owner_fields = getattr(
-            (request.parser_context or {}).get("view"), "owner_fields", {}
-        ).get(request.method, ())
-        token = self.model.objects.authenticate(secret, owner_fields)
+        token = self.model.objects.authenticate(secret, self.owner_fields)
         if token is None:
             FailedAuthenticationThrottle().add(request)
-            prefix = secret.partition("_")[0]
-            if prefix != self.model.prefix and secret_format.is_well_formed(
-                secret, prefix
-            ):
-                raise WrongTokenKind(f"The token is of another kind. {self.usage}")
-            raise InvalidToken
+            self.refuse(secret)
         token.mark_used(request)
         return AnonymousUser(), token
+
+    def refuse(self, secret: str) -> NoReturn:
+        """Raise InvalidToken, or WrongTokenKind if the secret is well formed
+        but has another prefix.
+        """
+        prefix = secret.partition("_")[0]
+        is_secret = secret_format.is_well_formed(secret, prefix)
+        if is_secret and prefix != self.model.prefix:
+            raise WrongTokenKind(f"The token is of another kind. {self.usage}")
+        raise InvalidToken
 
     def authenticate_header(self, request: Request) -> str:
         return f'{self.keyword} realm="api"'
@@ -63,9 +64,8 @@ class BearerTokenAuthentication(TokenAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         challenge = super().authenticate_header(request)
-        scheme, _, credentials = authentication.get_authorization_header(
-            request
-        ).partition(b" ")
+        header = authentication.get_authorization_header(request)
+        scheme, _, credentials = header.partition(b" ")
         if credentials.strip() and scheme.lower() == self.keyword.lower().encode():
             # By RFC 6750, section 3, a request without a bearer token gets no
             # error code.

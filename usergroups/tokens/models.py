@@ -20,7 +20,11 @@ from rest_framework.request import Request
 
 from usergroups.api.client_addresses import address_of
 from usergroups.db.announcements import announce
-from usergroups.db.compiled_statements import CompiledSelect, Parameter, parameters
+from usergroups.db.compiled_statements import (
+    CompiledSelectRelated,
+    Parameter,
+    parameters,
+)
 from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.signals import created, revoked, rotated
@@ -30,17 +34,23 @@ from . import secret_format
 logger = logging.getLogger(__name__)
 
 MAX_TOKEN_NAME_LENGTH = 255
-MAX_ADDRESS_LENGTH = 39  # of an IPv6 address
+# the length of an IPv6 address
+MAX_ADDRESS_LENGTH = 39
 MAX_AGENT_LENGTH = 255
 
-MAX_ACTIVE_TOKENS = 1_000  # of an owner
+MAX_ACTIVE_TOKENS = 1_000
+"""The maximum number of active tokens of an owner."""
 
 LAST_USE_PRECISION = timedelta(minutes=1)
-# how long before its expiry a token is "Expiring soon"
+
 EXPIRY_NOTICE = timedelta(days=14)
-# how long after its last use a token counts as unused
+"""How long before its expiry a token is "Expiring soon"."""
+
 UNUSED_NOTICE = timedelta(days=90)
-OLD_AGE = timedelta(days=365)  # how long after its expiry or revocation a token is old
+"""How long after its last use a token counts as unused."""
+
+OLD_AGE = timedelta(days=365)
+"""How long after its expiry or revocation a token is old."""
 
 T = TypeVar("T", bound="Token")
 
@@ -110,9 +120,8 @@ class TokenQuerySet(WritingQuerySet[T]):
         There are two queries, so that each can read a range of an index of the
         owner and ``expires_at``, without the expired and the revoked tokens.
         """
-        tokens = self.for_write().filter(
-            **{self.model.owner_field: owner}, revoked_at=None
-        )
+        of_owner = {self.model.owner_field: owner}
+        tokens = self.for_write().filter(**of_owner, revoked_at=None)
         permanent = tokens.filter(expires_at=None)[:MAX_ACTIVE_TOKENS].count()
         others = tokens.filter(expires_at__gt=timezone.now())
         return permanent + others[:MAX_ACTIVE_TOKENS].count() >= MAX_ACTIVE_TOKENS
@@ -142,31 +151,32 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
-            tokens = list(
-                rows.rotatable()
-                .defer(None)
-                .select_for_update(of=("self",))
-                .order_by("pk")
-            )
+            rotatable = rows.rotatable().defer(None)
+            tokens = list(rotatable.select_for_update(of=("self",)).order_by("pk"))
             now = timezone.now()
-            issued: list[Any] = [(token, *token.new_successor(now)) for token in tokens]
-            successors = self.model._base_manager.using(rows.db).bulk_create(
-                [new for _, new, _ in issued]
-            )
+            issued: list[Any] = []
             for token in tokens:
-                token.rotated_at, token.expires_at = (
-                    now,
-                    min(now + grace, token.expires_at or now + grace),
-                )
+                successor, secret = token.new_successor(now)
+                issued.append((token, successor, secret))
+            successors = [successor for _token, successor, _secret in issued]
+            self.model._base_manager.using(rows.db).bulk_create(successors)
+            latest_expiry = now + grace
+            for token in tokens:
+                token.rotated_at = now
+                token.expires_at = min(token.expires_at or latest_expiry, latest_expiry)
             expires_at = Case(
-                When(expires_at__lt=now + grace, then=F("expires_at")),
-                default=Value(now + grace),
+                When(expires_at__lt=latest_expiry, then=F("expires_at")),
+                default=Value(latest_expiry),
             )
             rows._by_pk(tokens).update(rotated_at=now, expires_at=expires_at)
             announce(created, successors, rows.db)
-            # The caller may add their secrets.
-            announce(rotated, tokens, rows.db, successors=[*map(copy, successors)])
+            # The caller may add secrets to the instances.
+            copies = [copy(successor) for successor in successors]
+            announce(rotated, tokens, rows.db, successors=copies)
         return issued
+
+    # Managers do not have it, as in Django's delete().
+    rotate.queryset_only = True  # type: ignore[attr-defined]
 
     def revoke(self) -> list[T]:
         """Revoke the tokens of the queryset permanently.
@@ -175,11 +185,8 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
-            tokens = list(
-                rows.filter(revoked_at=None)
-                .select_for_update(of=("self",))
-                .order_by("pk")
-            )
+            unrevoked = rows.filter(revoked_at=None)
+            tokens = list(unrevoked.select_for_update(of=("self",)).order_by("pk"))
             now = timezone.now()
             for token in tokens:
                 token.revoked_at = now
@@ -187,13 +194,14 @@ class TokenQuerySet(WritingQuerySet[T]):
             announce(revoked, tokens, rows.db)
         return tokens
 
+    revoke.queryset_only = True  # type: ignore[attr-defined]
+
     def _by_pk(self, tokens: list[T]) -> models.QuerySet[T]:
         """Return a queryset of exactly these tokens, without the filters of
         this queryset.
         """
-        return self.model._base_manager.using(self.db).filter(
-            pk__in=[token.pk for token in tokens]
-        )
+        keys = [token.pk for token in tokens]
+        return self.model._base_manager.using(self.db).filter(pk__in=keys)
 
     def authenticate(self, secret: str, owner_fields: tuple[str, ...] = ()) -> T | None:
         """Return the active token with this secret, with its owner loaded, or
@@ -206,13 +214,16 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        digest, now = secret_format.digest(secret), timezone.now()
-        if self.query.where:  # The compiled statement would ignore these filters.
+        digest = secret_format.digest(secret)
+        now = timezone.now()
+        if self.has_filters:
             tokens = self.for_write().active(now).filter(digest=digest)
-            found = _select_with_owner(tokens, owner_fields)()
+            found = _select_with_owner(tokens, owner_fields).execute()
         else:
-            look_up = _look_up(type(self), self.model, self.db_for_write, owner_fields)
-            found = look_up(digest=digest, expires_at=now)
+            select = _authentication_statement(
+                type(self), self.model, self.db_for_write, owner_fields
+            )
+            found = select.execute(digest=digest, expires_at=now)
         return found[0] if found else None
 
     def get_by_public_id(self, public_id: str) -> T:
@@ -223,12 +234,12 @@ class TokenQuerySet(WritingQuerySet[T]):
 
 
 @cache
-def _look_up(
+def _authentication_statement(
     queryset: type[TokenQuerySet[T]],
     model: type[T],
     using: str,
     owner_fields: tuple[str, ...],
-) -> CompiledSelect[T]:
+) -> CompiledSelectRelated[T]:
     """Return the statement that reads an active token and its owner.
 
     It takes the current time as ``expires_at``.
@@ -241,13 +252,13 @@ def _look_up(
 
 def _select_with_owner(
     tokens: TokenQuerySet[T], owner_fields: tuple[str, ...]
-) -> CompiledSelect[T]:
+) -> CompiledSelectRelated[T]:
     """Return the statement that reads the only token of a queryset with its
     owner.
     """
     model = tokens.model
     deferred = [name for name in model.owner_deferred if name not in owner_fields]
-    return CompiledSelect(tokens, model.owner_field, deferred)
+    return CompiledSelectRelated(tokens, model.owner_field, deferred)
 
 
 last_use_attempts = LocMemCache(
@@ -348,10 +359,8 @@ class Token(WritingModel):
         and return the secret.
         """
         secret = secret_format.generate(self.prefix)
-        self.digest, self.hint = (
-            secret_format.digest(secret),
-            secret_format.hint(secret),
-        )
+        self.digest = secret_format.digest(secret)
+        self.hint = secret_format.hint(secret)
         return secret
 
     @property
@@ -363,18 +372,14 @@ class Token(WritingModel):
     def state(self) -> TokenState:
         if self.revoked_at is not None:
             return TokenState.REVOKED
-        remaining = (
-            None if self.expires_at is None else self.expires_at - timezone.now()
-        )
-        if remaining is not None and remaining <= timedelta():
+        now = timezone.now()
+        if self.expires_at is not None and self.expires_at <= now:
             return TokenState.EXPIRED
         if self.rotated_at is not None:
             return TokenState.ROTATED
-        return (
-            TokenState.ACTIVE
-            if remaining is None or remaining > EXPIRY_NOTICE
-            else TokenState.EXPIRING
-        )
+        if self.expires_at is not None and self.expires_at <= now + EXPIRY_NOTICE:
+            return TokenState.EXPIRING
+        return TokenState.ACTIVE
 
     @property
     def is_active(self) -> bool:
@@ -406,18 +411,19 @@ class Token(WritingModel):
         """Return an unsaved successor of this token, which must be neither
         rotated nor revoked, and its secret.
         """
-        expires_at = self.expires_at
-        # then keep the old time, thousands of years from now
-        with suppress(OverflowError):
-            expires_at = expires_at and now + (expires_at - self.created_at)
         successor = copy(self)
-        successor.pk, successor._state.adding = None, True
-        successor.created_at, successor.expires_at = now, expires_at
-        (
-            successor.last_used_at,
-            successor.last_used_address,
-            successor.last_used_agent,
-        ) = (None, "", "")
+        successor.pk = None
+        successor._state.adding = True
+        successor.created_at = now
+        if self.expires_at is not None:
+            lifetime = self.expires_at - self.created_at
+            # The sum may be too late for a datetime. Then keep the old time,
+            # thousands of years from now.
+            with suppress(OverflowError):
+                successor.expires_at = now + lifetime
+        successor.last_used_at = None
+        successor.last_used_address = ""
+        successor.last_used_agent = ""
         return successor, successor.assign_secret()
 
     @property
@@ -436,7 +442,8 @@ class Token(WritingModel):
         stale = now - LAST_USE_PRECISION
         if self.last_used_at is not None and self.last_used_at > stale:
             return
-        key, tokens = self.public_id, self._tokens
+        key = self.public_id
+        tokens = self._tokens
         if not last_use_attempts.add(key, None):
             return
         outdated = tokens.filter(

@@ -19,7 +19,7 @@ class TokenPermission(BasePermission):
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         token: Any = request.auth
-        return not token.read_only or request.method in (
-            *SAFE_METHODS,
-            *getattr(view, "safe_methods", ()),
-        )
+        if not token.read_only:
+            return True
+        safe_methods = (*SAFE_METHODS, *getattr(view, "safe_methods", ()))
+        return request.method in safe_methods

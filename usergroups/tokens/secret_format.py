@@ -27,9 +27,8 @@ _SECRET = re.compile(
 
 def generate(prefix: str) -> str:
     """Return a new secret with this prefix."""
-    body = f"{prefix}_" + "".join(
-        secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH)
-    )
+    characters = (secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH))
+    body = f"{prefix}_{''.join(characters)}"
     return body + _checksum(body)
 
 
@@ -37,12 +36,11 @@ def is_well_formed(secret: str, prefix: str) -> bool:
     """Return whether ``secret`` has the prefix, the length and a correct
     checksum.
     """
-    body, checksum = secret[:-CHECKSUM_LENGTH], secret[-CHECKSUM_LENGTH:]
-    return (
-        bool(_SECRET.fullmatch(secret))
-        and body.startswith(f"{prefix}_")
-        and _checksum(body) == checksum
-    )
+    if not _SECRET.fullmatch(secret) or not secret.startswith(f"{prefix}_"):
+        return False
+    body = secret[:-CHECKSUM_LENGTH]
+    checksum = secret[-CHECKSUM_LENGTH:]
+    return _checksum(body) == checksum
 
 
 def digest(secret: str) -> bytes:
@@ -77,7 +75,8 @@ def hints_in(text: str, prefix: str) -> list[str]:
 
 
 def _checksum(body: str) -> str:
-    number, digits = zlib.crc32(body.encode()), ""
+    number = zlib.crc32(body.encode())
+    digits = ""
     for _ in range(CHECKSUM_LENGTH):
         number, rest = divmod(number, len(ALPHABET))
         digits = ALPHABET[rest] + digits

@@ -1,9 +1,14 @@
 """The base class of the views that require a token."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from usergroups.api.views import BaseAPIView
 
+from .authentication import TokenAuthentication
 from .models import Token
 from .permissions import TokenPermission
 
@@ -15,6 +20,20 @@ class TokenView(BaseAPIView):
     """
 
     permission_classes = [TokenPermission]
+    owner_fields: ClassVar[Mapping[str | None, tuple[str, ...]]] = {}
+    """The large fields of the token's owner that the response contains, by
+    method. Other methods do not load them.
+    """
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        authenticators = super().get_authenticators()
+        # drf-spectacular may describe the view without a request.
+        method = getattr(self.request, "method", None)
+        owner_fields = self.owner_fields.get(method, ())
+        for authenticator in authenticators:
+            if isinstance(authenticator, TokenAuthentication):
+                authenticator.owner_fields = owner_fields
+        return authenticators
 
     def perform_authentication(self, request: Request) -> None:
         # DRF's setting UNAUTHENTICATED_TOKEN may be any object.

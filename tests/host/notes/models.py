@@ -9,7 +9,16 @@ from django.db import models
 
 from .report_tokens import ReportToken
 
-__all__ = ["Mark", "Mention", "Note", "Person", "Pin", "ReportToken", "Step"]
+__all__ = [
+    "Highlight",
+    "Mark",
+    "Mention",
+    "Note",
+    "Person",
+    "Pin",
+    "ReportToken",
+    "Step",
+]
 
 
 class Person(AbstractUser):
@@ -31,6 +40,11 @@ class Mention(models.Model):
 
 class Mark(models.Model):
     user_group = models.ForeignKey("usergroups.UserGroup", models.SET_NULL, null=True)
+
+
+class Highlight(models.Model):
+    # the only relation to bookmarks, and hidden
+    bookmark = models.ForeignKey("bookmarks.Bookmark", models.CASCADE, related_name="+")
 
 
 class Pin(models.Model):

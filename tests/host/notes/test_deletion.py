@@ -7,7 +7,7 @@ from django.db.models import ProtectedError
 from bookmarks.models import Bookmark
 from tests.admin.actions import confirm, url
 from tests.bookmarks.factories import BookmarkFactory
-from tests.host.notes.models import Mark, Mention, Note, Pin, Step
+from tests.host.notes.models import Highlight, Mark, Mention, Note, Pin, Step
 from usergroups.db import deletion
 from usergroups.models import Team, UserGroup
 
@@ -96,3 +96,14 @@ def test_the_page_of_a_group_does_not_link_to_rows_of_models_without_an_admin(
         "access tokens",
         "API tokens of its team and environment",
     }
+
+
+def test_a_hidden_relation_limits_a_deletion(user_group, monkeypatch):
+    bookmark = BookmarkFactory(user_group=user_group)
+    Highlight.objects.bulk_create(Highlight(bookmark=bookmark) for _ in range(3))
+    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 2)
+
+    with pytest.raises(deletion.TooManyDependants):
+        Bookmark.objects.delete_by_id(user_group, str(bookmark.pk))
+
+    assert Highlight.objects.count() == 3

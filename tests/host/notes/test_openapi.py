@@ -69,10 +69,8 @@ def test_the_components_of_a_host_are_the_same_with_and_without_the_apps(hooks, 
 
 def test_a_view_that_the_host_has_changed_is_described_with_the_changes():
     whole = document(WITHOUT_HOOKS, api_urls.urlpatterns)
-    schemas, operation = (
-        whole["components"]["schemas"],
-        whole["paths"]["/links/v1/bookmarks"]["post"],
-    )
+    schemas = whole["components"]["schemas"]
+    operation = whole["paths"]["/links/v1/bookmarks"]["post"]
 
     created = operation["responses"]["201"]["content"]["application/json"]
     assert created["schema"] == {

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from bookmarks.models import Bookmark
 from tests.admin.actions import act, url
-from tests.api.conftest import OPERATIONS, READS, WRITES, caller
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.operations import ANSWERED_IN_JSON, OPERATIONS, READS, WRITES, caller
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db(databases=["default", "replica"])
@@ -23,19 +23,6 @@ def routers():
     """Keep the router of the host, which the fixture of this name in
     ``tests/host/conftest.py`` removes.
     """
-
-
-NOT_FOUND = {
-    "get_user_group",
-    "list_access_tokens",
-    "resolve_user_group",
-    "get_bookmark",
-    "get_collection",
-}
-"""The reads of one object, and of the access tokens of one user group.
-
-Other reads return an empty list.
-"""
 
 
 @pytest.fixture
@@ -53,10 +40,8 @@ def primary(user_group):
 @pytest.fixture
 def body(primary):
     """Return a body for all operations that refers to new objects."""
-    collection, provided_id = (
-        str(primary["collection"].pk),
-        primary["user_group"].provided_id,
-    )
+    collection = str(primary["collection"].pk)
+    provided_id = primary["user_group"].provided_id
     return {
         "user_group_id": provided_id,
         "name": "New name",
@@ -70,8 +55,10 @@ def body(primary):
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_succeeds_although_the_replica_is_empty(client, user_group, body, name):
-    response = caller(client, user_group, name)(body)
+def test_a_write_succeeds_although_the_replica_is_empty(
+    api_client, user_group, body, name
+):
+    response = caller(api_client, user_group, name)(body)
 
     assert response.status_code in (200, 201), response.content
     assert {result["status"] for result in response.json().get("results", [])} <= {
@@ -80,23 +67,35 @@ def test_a_write_succeeds_although_the_replica_is_empty(client, user_group, body
     }
 
 
-# which is not in JSON
-@pytest.mark.parametrize("name", [name for name in READS if name != "export_bookmarks"])
-def test_a_read_is_answered_by_the_replica(client, user_group, body, name):
-    response = caller(client, user_group, name)(
-        body if OPERATIONS[name].has_body else b""
-    )
+LISTS = [
+    name
+    for name in READS
+    if not OPERATIONS[name].needs_object and name in ANSWERED_IN_JSON
+]
+READS_OF_AN_OBJECT = [name for name in READS if OPERATIONS[name].needs_object]
 
-    assert response.status_code == (404 if name in NOT_FOUND else 200)
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_is_answered_by_the_replica(api_client, user_group, name):
+    response = caller(api_client, user_group, name)()
+
+    assert response.status_code == 200
     lists = [value for value in response.json().values() if isinstance(value, list)]
-    assert name in NOT_FOUND or lists == [[]]
+    assert lists == [[]]
+
+
+@pytest.mark.parametrize("name", READS_OF_AN_OBJECT)
+def test_a_read_of_an_object_is_answered_by_the_replica(
+    api_client, user_group, body, name
+):
+    assert caller(api_client, user_group, name)(body).status_code == 404
 
 
 @pytest.mark.parametrize("name", ["get_user_group", "get_bookmark"])
 def test_a_revoked_token_is_refused_before_the_replica_knows(
-    client, user_group, body, name
+    api_client, user_group, body, name
 ):
-    call = caller(client, user_group, name)
+    call = caller(api_client, user_group, name)
     for row in (user_group.team, user_group, call.token):
         # the state before the token is revoked
         row.save(using="replica", force_insert=True)
@@ -105,21 +104,22 @@ def test_a_revoked_token_is_refused_before_the_replica_knows(
     assert call(body).status_code == 401
 
 
-def test_conflicts_are_found_in_the_primary_database(client, primary, body):
+def test_conflicts_are_found_in_the_primary_database(api_client, primary, body):
     bookmark = BookmarkFactory(
         user_group=primary["user_group"],
         url=body["url"],
         collection=primary["collection"],
     )
-    update = caller(client, primary["user_group"], "update_bookmark")
-    create = caller(client, primary["user_group"], "create_bookmark")
+    update = caller(api_client, primary["user_group"], "update_bookmark")
+    create = caller(api_client, primary["user_group"], "create_bookmark")
 
     assert create(body).json()["bookmark"]["id"] == str(bookmark.pk)
     assert update(body).status_code == 409
 
 
 def test_the_admin_works_on_the_primary_database(admin_client, primary):
-    group, bookmark = primary["user_group"], primary["bookmark"]
+    group = primary["user_group"]
+    bookmark = primary["bookmark"]
 
     found = admin_client.post(reverse("second:find"), {"text": bookmark.url})
     act(admin_client, "bookmarks_bookmark", "delete_selected", bookmark)

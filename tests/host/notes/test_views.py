@@ -31,8 +31,8 @@ def access_token():
 
 
 @pytest.fixture
-def create_bookmark(client, access_token):
-    return Caller(client, "POST", "/links/v1/bookmarks", "Bearer", access_token)
+def create_bookmark(api_client, access_token):
+    return Caller(api_client, "POST", "/links/v1/bookmarks", "Bearer", access_token)
 
 
 def test_the_answer_has_the_field_of_the_host(create_bookmark, access_token):
@@ -61,15 +61,17 @@ def test_the_permission_of_the_host_refuses_a_call(create_bookmark, access_token
 def test_the_throttle_of_the_host_limits_the_calls(create_bookmark, monkeypatch):
     monkeypatch.setattr(BookmarksThrottle, "rate", "2/day")
 
-    first, _, third = [create_bookmark(BODY) for _ in range(3)]
+    first = create_bookmark(BODY)
+    create_bookmark(BODY)
+    third = create_bookmark(BODY)
 
     assert first["RateLimit-Policy"] == '"bookmarks";q=2;w=86400'
     assert errors(third, 429) == [(None, "throttled")]
 
 
-def test_the_results_of_a_batch_have_the_field_of_the_host(client, access_token):
+def test_the_results_of_a_batch_have_the_field_of_the_host(api_client, access_token):
     create_bookmarks = Caller(
-        client, "POST", "/links/v1/bookmarks/batch", "Bearer", access_token
+        api_client, "POST", "/links/v1/bookmarks/batch", "Bearer", access_token
     )
 
     created, invalid = create_bookmarks(
@@ -91,13 +93,16 @@ class ReportTokenFactory(TokenFactory):
     team = SubFactory(TeamFactory)
 
 
-def test_a_token_of_the_host_authenticates_its_owner_and_is_limited(client, settings):
+def test_a_token_of_the_host_authenticates_its_owner_and_is_limited(
+    api_client, settings
+):
     settings.USERGROUPS_CALL_RATE = "1/day"
     token = ReportTokenFactory(team=UserGroupFactory().team, recently_used=True)
     UserGroupFactory()
-    read_report = Caller(client, "GET", "/report", "Bearer", token)
+    read_report = Caller(api_client, "GET", "/report", "Bearer", token)
 
-    allowed, refused = read_report(), read_report()
+    allowed = read_report()
+    refused = read_report()
 
     assert token.secret.startswith("rep_")
     assert allowed.json() == {"success": 1, "user_groups": 1}

@@ -22,9 +22,10 @@ API_TOKEN = """
         AND (token.expires_at IS NULL OR token.expires_at > CURRENT_TIMESTAMP)
 """
 ACCESS_TOKEN = """
-    SELECT user_group.id, user_group.team_id, user_group.token, user_group.name, user_group.provided_id,
-        user_group.properties, user_group.environment
-    FROM bookmarks_accesstoken AS token JOIN usergroups_usergroup AS user_group ON user_group.id = token.user_group_id
+    SELECT user_group.id, user_group.team_id, user_group.token, user_group.name,
+        user_group.provided_id, user_group.properties, user_group.environment
+    FROM bookmarks_accesstoken AS token
+    JOIN usergroups_usergroup AS user_group ON user_group.id = token.user_group_id
     WHERE token.digest = %s AND token.revoked_at IS NULL
         AND (token.expires_at IS NULL OR token.expires_at > CURRENT_TIMESTAMP)
 """
@@ -34,7 +35,8 @@ UPDATE = """
     RETURNING team_id, token, name, provided_id, properties, environment
 """
 INSERT = """
-    INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, created_at, updated_at)
+    INSERT INTO bookmarks_bookmark
+        (id, user_group_id, url, url_digest, title, created_at, updated_at)
     VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING id
 """
 EXISTING = """
@@ -113,9 +115,12 @@ def bookmarks(request):
     """POST /v1/bookmarks"""
     group_id, *group = first_row(ACCESS_TOKEN, token_digest(request))
     fields = json.loads(request.body)
-    key, moment, url_digest = uuid7(), now(), web_url.digest(fields["url"])
+    key = uuid7()
+    moment = now()
+    url_digest = web_url.digest(fields["url"])
     stored_key = key.hex if connection.vendor == "sqlite" else key
-    status, row = 201, (key, fields["url"], fields["title"], moment, moment)
+    status = 201
+    row = (key, fields["url"], fields["title"], moment, moment)
     if not first_row(
         INSERT,
         stored_key,
@@ -126,7 +131,8 @@ def bookmarks(request):
         moment,
         moment,
     ):
-        status, row = 200, first_row(EXISTING, group_id, url_digest)
+        status = 200
+        row = first_row(EXISTING, group_id, url_digest)
     row = (UUID(str(row[0])), *row[1:])  # SQLite returns text
     bookmark = dict(
         zip(("id", "url", "title", "created_at", "updated_at"), row, strict=True),

@@ -1,14 +1,14 @@
-"""The settings of the application that the environment variable RIVAL names."""
+"""The settings of the application that the environment variable APPLICATION names."""
 
 import os
 
 import dj_database_url
 
-RIVAL = os.environ["RIVAL"]
+APPLICATION = os.environ["APPLICATION"]
 
 SECRET_KEY = os.environ["SECRET_KEY"]
 ALLOWED_HOSTS = ["127.0.0.1"]
-ROOT_URLCONF = f"rivals.{RIVAL}"
+ROOT_URLCONF = f"applications.{APPLICATION}"
 USE_TZ = True
 TIME_ZONE = "UTC"
 
@@ -21,7 +21,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "timeout": 20,
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
-elif RIVAL == "sql":
+elif APPLICATION == "sql":
     # With None, Django's default, psycopg never prepares.
     DATABASES["default"]["OPTIONS"] = {"prepare_threshold": 0}
 

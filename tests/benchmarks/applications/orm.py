@@ -75,13 +75,12 @@ def bookmarks(request):
     fields = json.loads(request.body)
     try:
         with transaction.atomic():
-            row, status = Bookmark.objects.create(user_group=group, **fields), 201
+            row = Bookmark.objects.create(user_group=group, **fields)
+            status = 201
     except IntegrityError:
         digest = web_url.digest(fields["url"])
-        row, status = (
-            Bookmark.objects.get(user_group=group, url_digest=digest, collection=None),
-            200,
-        )
+        row = Bookmark.objects.get(user_group=group, url_digest=digest, collection=None)
+        status = 200
     data = {
         "success": 1,
         "user_group": group_fields(group),

@@ -1,0 +1,136 @@
+"""Methods of querysets name the owner of the rows that they read or write, and
+filters always count.
+"""
+
+import pytest
+
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.models import ApiToken, UserGroup
+
+pytestmark = pytest.mark.django_db
+
+FACTORIES = {Bookmark: BookmarkFactory, Collection: CollectionFactory}
+CHANGES = {Bookmark: {"title": "New"}, Collection: {"name": "New"}}
+
+each_model = pytest.mark.parametrize("model", FACTORIES)
+
+
+@pytest.fixture
+def other_group(user_group):
+    return UserGroupFactory(team=user_group.team)
+
+
+def scope_of(user_group):
+    return {"team": user_group.team, "environment": user_group.environment}
+
+
+@each_model
+@pytest.mark.parametrize(
+    "filtered",
+    [
+        lambda rows, other: rows.filter(user_group=other),
+        lambda rows, other: rows.exclude(user_group__isnull=False),
+        lambda rows, other: rows.none(),
+    ],
+    ids=["filter", "exclude", "none"],
+)
+def test_a_filter_counts_when_a_row_is_found(model, filtered, user_group, other_group):
+    row = FACTORIES[model](user_group=user_group)
+    rows = filtered(model.objects, other_group)
+
+    assert rows.find_by_id(user_group, str(row.pk)) is None
+    assert model.objects.find_by_id(user_group, str(row.pk)) == row
+
+
+@each_model
+def test_the_manager_of_a_group_finds_no_row_of_another(model, user_group, other_group):
+    row = FACTORIES[model](user_group=user_group)
+    of_other_group = {
+        Bookmark: other_group.bookmarks,
+        Collection: other_group.collections,
+    }[model]
+
+    assert of_other_group.find_by_id(user_group, str(row.pk)) is None
+
+
+@each_model
+def test_a_row_of_another_group_is_neither_found_nor_written(
+    model, user_group, other_group
+):
+    row = FACTORIES[model](user_group=user_group)
+
+    assert model.objects.find_by_id(other_group, str(row.pk)) is None
+    with pytest.raises(model.DoesNotExist):
+        model.objects.update_by_id(other_group, str(row.pk), **CHANGES[model])
+    with pytest.raises(model.DoesNotExist):
+        model.objects.delete_by_id(other_group, str(row.pk))
+    assert model.objects.filter(**CHANGES[model]).count() == 0
+    assert model.objects.filter(pk=row.pk).exists()
+
+
+def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(
+    user_group, other_group
+):
+    bookmark = BookmarkFactory(user_group=user_group)
+    collection = CollectionFactory(user_group=other_group)
+    ids = [str(bookmark.pk)]
+
+    assert Bookmark.objects.move_by_ids(other_group, ids, collection) == [None]
+    assert Bookmark.objects.delete_by_ids(other_group, ids) == [False]
+    assert Bookmark.objects.get().collection is None
+
+
+def test_a_filter_counts_when_a_user_group_is_updated(user_group):
+    groups = UserGroup.objects.filter(name="No such name")
+
+    with pytest.raises(UserGroup.DoesNotExist):
+        groups.update_by_provided_id(
+            user_group.provided_id, scope_of(user_group), name="New"
+        )
+
+    assert not UserGroup.objects.filter(name="New").exists()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda *args: UserGroup.objects.update_by_provided_id(*args, name="New"),
+        UserGroup.objects.rotate_token,
+        UserGroup.objects.delete_by_provided_id,
+    ],
+    ids=["update", "rotate_token", "delete"],
+)
+def test_a_user_group_of_another_team_is_not_written(write, user_group):
+    other = UserGroupFactory()
+
+    with pytest.raises(UserGroup.DoesNotExist):
+        write(user_group.provided_id, scope_of(other))
+
+    stored = UserGroup.objects.get(pk=user_group.pk)
+    assert (stored.name, stored.token) == (user_group.name, user_group.token)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: Bookmark.objects.update_by_id("id", title="New"),
+        lambda: Bookmark.objects.delete_by_id("id"),
+        lambda: Bookmark.objects.delete_by_ids(["id"]),
+        lambda: Bookmark.objects.move_by_ids(["id"], None),
+        lambda: UserGroup.objects.update_by_provided_id("id", name="New"),
+        lambda: UserGroup.objects.delete_by_provided_id("id"),
+        lambda: UserGroup.objects.rotate_token("id"),
+    ],
+)
+def test_a_method_that_writes_cannot_be_called_without_an_owner(write):
+    with pytest.raises(TypeError, match="required positional argument"):
+        write()
+
+
+@pytest.mark.parametrize("model", [ApiToken, AccessToken])
+@pytest.mark.parametrize("name", ["rotate", "revoke", "delete"])
+def test_a_manager_does_not_write_the_tokens_of_all_owners(model, name):
+    assert not hasattr(model.objects, name)
+    assert hasattr(model.objects.all(), name)

@@ -1,0 +1,75 @@
+"""Pages of the rows that meet a condition which no index supports."""
+
+from itertools import accumulate
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
+from django.db.models.expressions import Combinable
+from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
+
+from .cursors import Position
+from .pagination import Page
+
+M = TypeVar("M", bound=Model)
+
+MAX_SCANNED = 5_000
+"""The maximum number of rows that one call searches.
+
+The next page continues the search.
+"""
+
+MAX_SCANNED_SIZE = 2_000_000
+"""The maximum number of characters of text that one call searches."""
+
+
+class ScanPage(Page[M]):
+    """A page of the rows that meet ``condition``, which no index supports in
+    the order of the list.
+
+    ``size`` is the number of characters to search in a row. A call searches a
+    limited number of rows and amount of text. The page may therefore have
+    fewer rows than its limit, even none, although a next page exists.
+    """
+
+    def __init__(
+        self,
+        queryset: QuerySet[M],
+        key: str,
+        *,
+        condition: Any,
+        size: Combinable,
+        **position: Any,
+    ) -> None:
+        self.condition = condition
+        self.size = size
+        super().__init__(queryset, key, **position)
+
+    def select(
+        self, ordered: QuerySet[M], number: int
+    ) -> tuple[list[M], Position | None]:
+        found = ordered.filter(self.condition)
+        last_scanned = self._last_scanned(ordered)
+        if last_scanned is not None:
+            # Not exclude(), because PostgreSQL cannot use an index for the
+            # negation of a row comparison.
+            until = LessThanOrEqual if self.ascending else GreaterThanOrEqual
+            found = found.filter(self._compare(ordered, last_scanned, until))
+        return self.load(found, number), last_scanned
+
+    def _last_scanned(self, ordered: QuerySet[M]) -> Position | None:
+        """Return the position of the last row that this page may scan, or None
+        if it may scan all of them.
+        """
+        # Fetch only the sizes first. Fetching 5,000 positions, too, would take
+        # longer than a search for a common text.
+        sizes_of_rows = ordered.annotate(size=self.size).values_list("size", flat=True)
+        sizes = list(sizes_of_rows[: MAX_SCANNED + 1])
+        totals = accumulate(sizes[:MAX_SCANNED])
+        within = sum(total <= MAX_SCANNED_SIZE for total in totals)
+        # Scan at least one row, however large, so that each page makes
+        # progress.
+        number = max(1, within)
+        if number >= len(sizes):
+            return None
+        positions = ordered.values_list(self.time_field, self.key)
+        return next(iter(positions[number - 1 : number]), None)
