@@ -107,36 +107,6 @@ class Collection(DatedModel):
         super().validate_constraints(set(exclude or ()) - {"user_group"})
 
 
-class SameGroupForeignKey(models.ForeignKey):  # type: ignore[type-arg]
-    """A foreign key to a row of the same user group.
-
-    Its joins also compare the user groups.
-
-    Citus distributes tables over several servers by user group, and joins them
-    only if the join compares this column. If the tables are partitioned by
-    user group, the join reads one partition. Migrations have an ordinary
-    foreign key.
-
-    This overrides an undocumented hook for subclasses of Django's field, which
-    is the same in Django 5.2 to 6.1. Remove this class when Django's
-    ForeignObject can share a column with another foreign key.
-    """
-
-    def get_joining_fields(self, reverse_join: bool = False) -> tuple[Any, ...]:
-        user_groups = [
-            model._meta.get_field("user_group")
-            for model in (self.model, self.related_model)
-        ]
-        return (
-            *super().get_joining_fields(reverse_join),
-            tuple(reversed(user_groups) if reverse_join else user_groups),
-        )
-
-    def deconstruct(self) -> Any:
-        name, _, args, kwargs = super().deconstruct()
-        return name, "django.db.models.ForeignKey", args, kwargs
-
-
 class Bookmark(DatedModel):
     """A URL that a user group has saved.
 
@@ -153,7 +123,7 @@ class Bookmark(DatedModel):
     )
     # DO_NOTHING, because CollectionQuerySet.release_dependants() empties a
     # collection before it is deleted.
-    collection = SameGroupForeignKey(
+    collection = models.ForeignKey(
         Collection,
         models.DO_NOTHING,
         related_name="bookmarks",

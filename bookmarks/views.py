@@ -280,7 +280,7 @@ class BookmarkBatchMoveView(AccessTokenView):
         return self.respond({"results": batches.results(ids, moves)})
 
     def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any]:
-        """Return the result of an item, for what ``move_many`` returns."""
+        """Return the result of an item, for what ``move_by_ids`` returns."""
         if moved is None:
             return batches.failed(exceptions.BookmarkNotFound())
         if not isinstance(moved, Bookmark):

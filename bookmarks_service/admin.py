@@ -15,7 +15,10 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.lists import ChangesAdmin, OperatorListAdmin, admin_url
+from usergroups.admin_tools.addresses import admin_url
+from usergroups.admin_tools.changes import ChangesAdmin
+from usergroups.admin_tools.lists import OperatorListAdmin
+from usergroups.admin_tools.model_admin import M
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)
@@ -26,13 +29,12 @@ class RoleInput(forms.Select):
     list.
     """
 
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        return (
-            [value] if (value := super().value_from_datadict(data, files, name)) else []
-        )
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        value = super().value_from_datadict(data, files, name)
+        return [value] if value else []
 
 
-class PermissionsAdmin(OperatorListAdmin):
+class PermissionsAdmin(OperatorListAdmin[M]):
     """An admin with a list like those of the apps, and with check boxes for
     permissions on the models of the site.
     """
@@ -52,9 +54,8 @@ class PermissionsAdmin(OperatorListAdmin):
         self, db_field: Any, request: Any = None, **kwargs: Any
     ) -> Any:
         if db_field.remote_field.model is Permission:
-            types = ContentType.objects.get_for_models(
-                *filter(self.admin_site.is_registered, apps.get_models())
-            )
+            models = filter(self.admin_site.is_registered, apps.get_models())
+            types = ContentType.objects.get_for_models(*models)
             permissions = Permission.objects.select_related("content_type")
             kwargs["queryset"] = permissions.filter(content_type__in=types.values())
             kwargs["widget"] = forms.CheckboxSelectMultiple
@@ -62,12 +63,17 @@ class PermissionsAdmin(OperatorListAdmin):
 
 
 @admin.register(Group)
-class RoleAdmin(PermissionsAdmin, GroupAdmin):
+class RoleAdmin(PermissionsAdmin[Group], GroupAdmin):
     list_title = _("Roles")
 
 
+# Fields on the page of an account
+ACCOUNT = ("username", "first_name", "email", "groups")
+RIGHTS = ("is_staff", "is_superuser", "user_permissions")
+
+
 @admin.register(User)
-class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
+class AccountAdmin(PermissionsAdmin[User], UserAdmin):  # type: ignore[type-arg]
     """Django's admin of users, which first shows what an operator needs: a
     name, an e-mail address and one role.
     """
@@ -84,27 +90,19 @@ class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
     )
     list_filter = ("groups", "is_active")
     readonly_fields = ("password_link", "last_login", "date_joined")
-    account, rights = (
-        ("username", "first_name", "email", "groups"),
-        (
-            "is_staff",
-            "is_superuser",
-            "user_permissions",
-        ),
-    )
     fieldsets = (
-        (None, {"fields": (*account, "is_active", "password_link")}),
+        (None, {"fields": (*ACCOUNT, "is_active", "password_link")}),
         (
             _("Advanced"),
             {
                 "classes": ("collapse",),
-                "fields": (*rights, "last_login", "date_joined"),
+                "fields": (*RIGHTS, "last_login", "date_joined"),
             },
         ),
     )
     add_fieldsets = (
-        (None, {"fields": (*account, "password1", "password2")}),
-        (_("Advanced"), {"classes": ("collapse",), "fields": rights}),
+        (None, {"fields": (*ACCOUNT, "password1", "password2")}),
+        (_("Advanced"), {"classes": ("collapse",), "fields": RIGHTS}),
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -136,12 +134,16 @@ class AccountAdmin(PermissionsAdmin, UserAdmin):  # type: ignore[type-arg]
         if "first_name" in fields:
             fields["first_name"].label = _("Name")
         if "groups" in fields:
-            fields["groups"].label, fields["groups"].help_text = (
-                _("Role"),
-                _("Decides what the account may do."),
-            )
-            # An account that already has several keeps them.
-            if obj is None or obj.groups.count() < 2:
-                fields["groups"].empty_label = _("No role")
-                fields["groups"].widget = RoleInput(choices=fields["groups"].choices)
+            # An account that already has several roles keeps them.
+            has_several = obj is not None and obj.groups.count() > 1
+            describe_roles(fields["groups"], has_several)
         return form
+
+
+def describe_roles(field: Any, has_several: bool) -> None:
+    """Call groups roles, and let the user choose one of them or none."""
+    field.label = _("Role")
+    field.help_text = _("Decides what the account may do.")
+    if not has_several:
+        field.empty_label = _("No role")
+        field.widget = RoleInput(choices=field.choices)

@@ -5,7 +5,6 @@ code for Find, confirmations, lists, forms and secrets, and Unfold needs
 ``unsafe-eval`` and inline styles, which the content security policy forbids.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from axes.decorators import axes_dispatch
@@ -13,6 +12,7 @@ from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -22,9 +22,14 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark
+from usergroups.admin_tools.addresses import admin_url
+from usergroups.admin_tools.cells import relative_time
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.admin_tools.lists import admin_url, can_view, message_of, relative_time
+from usergroups.admin_tools.history import message_of
+from usergroups.admin_tools.paginator import MAX_LISTED, newest_rows
+from usergroups.admin_tools.permissions import can_view
 from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.tokens.models import Token
 
 MAX_ROWS = 5  # in each list of the index page
 
@@ -39,11 +44,12 @@ class OperatorsSite(FindSite):
 
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None
-    ) -> list[Any]:
+    ) -> list[dict[str, Any]]:
         apps = super().get_app_list(request, app_label)
-        for model in (model for app in apps for model in app["models"]):
-            title = getattr(self.get_model_admin(model["model"]), "list_title", "")
-            model["name"] = title or model["name"]
+        for app in apps:
+            for entry in app["models"]:
+                model_admin = self.get_model_admin(entry["model"])
+                entry["name"] = getattr(model_admin, "list_title", "") or entry["name"]
         # What operators use most comes first.
         order = {"usergroups": 0, "bookmarks": 1}
         return sorted(apps, key=lambda app: order.get(app["app_label"], len(order)))
@@ -72,8 +78,7 @@ class OperatorsSite(FindSite):
     def password_change(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        """
-        Change the user's password.
+        """Change the user's password.
 
         A wrong old password counts as a failed login, so that a stolen session
         cannot be used to guess it.
@@ -81,7 +86,9 @@ class OperatorsSite(FindSite):
         if not settings.PASSWORD_LOGIN:
             raise Http404
         response = super().password_change(request, extra_context)
-        form = (getattr(response, "context_data", None) or {}).get("form")
+        # A redirect has no context.
+        context = getattr(response, "context_data", None) or {}
+        form = context.get("form")
         if form and form.has_error("old_password", "password_incorrect"):
             credentials = {"username": request.user.get_username()}
             user_login_failed.send(__name__, credentials=credentials, request=request)
@@ -95,120 +102,116 @@ class OperatorsSite(FindSite):
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        kinds = [
-            model for model in (ApiToken, AccessToken) if can_view(self, request, model)
-        ]
+        token_panels: list[dict[str, Any]] = []
+        for model in (ApiToken, AccessToken):
+            if can_view(self, request, model):
+                token_panels += self.token_panels(request, model)
+        may_view_changes = can_view(self, request, LogEntry)
         panels = {
-            "steps": first_steps(self, request),
-            "tokens": [
-                panel for model in kinds for panel in token_panels(self, request, model)
-            ],
-            "recent_changes": (
-                recent_changes(self, request)
-                if can_view(self, request, LogEntry)
-                else None
-            ),
+            "steps": self.first_steps(request),
+            "tokens": token_panels,
+            "recent_changes": self.recent_changes(request)
+            if may_view_changes
+            else None,
         }
         return super().index(request, {**(extra_context or {}), "panels": panels})
 
-
-def first_steps(site: Any, request: Any) -> list[dict[str, Any]]:
-    """Return the set-up steps that the user may do (text, URL and whether it
-    is done), or none if all are done.
-    """
-    documentation = reverse("docs")
-    steps: list[tuple[Any, str, str]] = [  # A step is done if its queryset has a row.
-        (Team.objects.all(), "add", gettext("Add a team")),
-        (
-            ApiToken.objects.all(),
-            "add",
-            gettext("Issue an API token to the team's application"),
-        ),
-        (
-            ApiToken.objects.exclude(last_used_at=None),
-            documentation,
-            gettext("Call the API with the token"),
-        ),
-        (
-            UserGroup.objects.all(),
-            documentation,
-            gettext("Create a user group with POST /api/user"),
-        ),
-        (
-            Bookmark.objects.all(),
-            "import",
-            gettext("Import bookmarks, or create them with POST /v1/bookmarks"),
-        ),
-        (
-            User.objects.exclude(pk=request.user.pk),
-            "add",
-            gettext("Create an account for each operator"),
-        ),
-    ]
-    result = []
-    for rows, page, text in steps:
-        if site.get_model_admin(rows.model).has_add_permission(request):
-            url = (
-                page
-                if page.startswith("/")
-                else admin_url(site, rows.model._meta, page)
-            )
-            result.append({"text": text, "url": url, "done": rows.exists()})
-    return [] if all(step["done"] for step in result) else result
-
-
-def token_panels(
-    site: Any, request: HttpRequest, model: Any
-) -> Iterator[dict[str, Any]]:
-    """Yield the panels of a model's tokens that need attention, because they
-    expire soon or are not used.
-    """
-    rows, names = (
-        site.get_model_admin(model).get_queryset(request),
-        {"names": model._meta.verbose_name_plural},
-    )
-    expiring, unused = (
-        rows.in_state("expiring").order_by("expires_at"),
-        rows.unused().order_by("pk"),
-    )
-    lists = [
-        (
-            expiring,
-            "expires_at",
-            "expiring",
-            gettext("%(names)s that expire within 14 days") % names,
-        ),
-        (
-            unused,
-            "last_used_at",
-            "unused",
-            gettext("%(names)s that were not used for 90 days") % names,
-        ),
-    ]
-    for tokens, time_field, state, title in lists:
-        shown = [
+    def first_steps(self, request: HttpRequest) -> list[dict[str, Any]]:
+        """Return the set-up steps that the user may do (text, URL and whether
+        it is done), or none if all are done.
+        """
+        called = ApiToken.objects.exclude(last_used_at=None)
+        user: Any = request.user
+        others = User.objects.exclude(pk=user.pk)
+        # A step is done if its queryset has a row. Without a page of the
+        # admin, it links to the documentation.
+        steps: list[tuple[Any, str, str]] = [
+            (Team.objects.all(), "add", gettext("Add a team")),
             (
-                admin_url(site, model._meta, "change", token.pk),
-                token,
-                relative_time(getattr(token, time_field)),
-            )
-            for token in tokens[: MAX_ROWS + 1]
+                ApiToken.objects.all(),
+                "add",
+                gettext("Issue an API token to the team's application"),
+            ),
+            (called, "", gettext("Call the API with the token")),
+            (
+                UserGroup.objects.all(),
+                "",
+                gettext("Create a user group with POST /api/user"),
+            ),
+            (
+                Bookmark.objects.all(),
+                "import",
+                gettext("Import bookmarks, or create them with POST /v1/bookmarks"),
+            ),
+            (others, "add", gettext("Create an account for each operator")),
         ]
-        if shown:
-            url = (
-                f"{admin_url(site, model._meta, 'changelist')}?state={state}"
-                if len(shown) > MAX_ROWS
-                else ""
-            )
-            yield {"title": title, "tokens": shown[:MAX_ROWS], "url": url}
+        result = []
+        for rows, page, text in steps:
+            model_admin = self.get_model_admin(rows.model)
+            if not model_admin.has_add_permission(request):
+                continue
+            opts = rows.model._meta
+            url = admin_url(self, opts, page) if page else reverse("docs")
+            result.append({"text": text, "url": url, "done": rows.exists()})
+        return [] if all(step["done"] for step in result) else result
+
+    def token_panels(
+        self, request: HttpRequest, model: type[Token]
+    ) -> list[dict[str, Any]]:
+        """Return the panels of a model's tokens that need attention, because
+        they expire soon or are not used.
+
+        No index finds them, so they are looked for among the newest tokens.
+        """
+        model_admin: Any = self.get_model_admin(model)
+        newest: Any
+        newest, is_limited = newest_rows(model_admin.get_queryset(request))
+        names = {"names": model._meta.verbose_name_plural}
+        expiring = token_panel(
+            gettext("%(names)s that expire within 14 days") % names,
+            model_admin,
+            newest.in_state("expiring").order_by("expires_at"),
+            "expires_at",
+        )
+        unused = token_panel(
+            gettext("%(names)s that were not used for 90 days") % names,
+            model_admin,
+            newest.unused().order_by("pk"),
+            "last_used_at",
+        )
+        for panel, state in ((expiring, "expiring"), (unused, "unused")):
+            panel["limit"] = intcomma(MAX_LISTED) if is_limited else ""
+            if panel["has_more"] or is_limited:
+                panel["url"] = f"{model_admin.url_of('changelist')}?state={state}"
+        return [each for each in (expiring, unused) if each["tokens"] or is_limited]
+
+    def recent_changes(
+        self, request: HttpRequest
+    ) -> list[tuple[LogEntry, str, str | None]]:
+        """Return the latest changes in the admin that the user may see: the
+        entry, its message and the time of each.
+        """
+        entries = self.get_model_admin(LogEntry).get_queryset(request)
+        latest = entries.select_related("user", "content_type").order_by("-pk")
+        return [
+            (entry, message_of(entry), relative_time(entry.action_time))
+            for entry in latest[:MAX_ROWS]
+        ]
 
 
-def recent_changes(site: Any, request: HttpRequest) -> list[tuple[LogEntry, str, Any]]:
-    """Return the latest changes in the admin that the user may see: the entry,
-    its message and the time of each.
+def token_panel(
+    title: str, model_admin: Any, tokens: Any, time_field: str
+) -> dict[str, Any]:
+    """Return a panel with the first tokens: a link to each, its owner and one
+    of its times.
     """
-    entries = site.get_model_admin(LogEntry).get_queryset(request)
-    latest = entries.select_related("user", "content_type").order_by("-pk")[:MAX_ROWS]
-    return [
-        (entry, message_of(entry), relative_time(entry.action_time)) for entry in latest
+    first = list(tokens[: MAX_ROWS + 1])
+    shown = [
+        (
+            model_admin.link_to(token),
+            token.owner,
+            relative_time(getattr(token, time_field)),
+        )
+        for token in first[:MAX_ROWS]
     ]
+    return {"title": title, "tokens": shown, "has_more": len(first) > MAX_ROWS}

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
-from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
+from django.utils import translation
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 
@@ -32,55 +31,36 @@ def page(view: View) -> View:
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method in ("GET", "HEAD"):
             return view(request, *args, **kwargs)
-        response = errors.failure_response(MethodNotAllowed(str(request.method)))
+        with translation.override(None):  # DRF's detail in English
+            response = errors.failure_response(MethodNotAllowed(str(request.method)))
         response["Allow"] = "GET, HEAD"
         return response
 
     return wrapper
 
 
-def refuse_plain_http(get_response: View) -> View:
-    """Refuse plain HTTP on the paths that SecurityMiddleware does not redirect
-    (SECURE_REDIRECT_EXEMPT).
-    """
-    if not settings.SECURE_SSL_REDIRECT:
-        raise MiddlewareNotUsed
-
-    def middleware(request: HttpRequest) -> HttpResponseBase:
-        if not request.is_secure():
-            return errors.failure_response(
-                errors.BadRequest(
-                    "Use HTTPS. Revoke any token that was sent without it."
-                )
-            )
-        return get_response(request)
-
-    return middleware
-
-
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to a malformed request, such as one with an invalid Host header."""
-    return (
-        error_page(400)
-        if is_page(request)
-        else errors.failure_response(errors.BadRequest())
-    )
+    if is_page(request):
+        return error_page(400)
+    return errors.failure_response(errors.BadRequest())
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to an operator without the necessary permission."""
-    return (
-        error_page(403)
-        if is_page(request)
-        else errors.failure_response(PermissionDenied())
-    )
+    if is_page(request):
+        return error_page(403)
+    with translation.override(None):  # DRF's detail in English
+        return errors.failure_response(PermissionDenied())
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Respond to a path that no URL pattern matches, or to the admin page of
     an object that does not exist.
     """
-    return error_page(404) if is_page(request) else errors.unknown_path(request)
+    if is_page(request):
+        return error_page(404)
+    return errors.unknown_path(request)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -103,9 +83,8 @@ def error_page(status: int) -> HttpResponse:
     It is rendered without the request, so that it needs no session or
     database.
     """
-    return HttpResponse(
-        render_to_string(f"{status}.html"), status=status, headers=errors.NO_STORE
-    )
+    text = render_to_string(f"{status}.html")
+    return HttpResponse(text, status=status, headers=errors.NO_STORE)
 
 
 def is_page(request: HttpRequest) -> bool:
@@ -113,7 +92,5 @@ def is_page(request: HttpRequest) -> bool:
 
     Unknown paths outside the admin belong to the API.
     """
-    return request.path_info.startswith(f"/{ADMIN_PREFIX}") or request.path_info in (
-        "/",
-        "/docs/",
-    )
+    path = request.path_info
+    return path in ("/", "/docs/") or path.startswith(f"/{ADMIN_PREFIX}")

@@ -45,14 +45,15 @@ def json_line(level: str, name: str, message: str, fields: dict[str, Any]) -> st
     and no tokens.
     """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    first = {
+    line = {
         "asctime": now,
         "levelname": level,
         "name": name,
         "message": message,
         "request_id": request_id.get(),
+        **fields,
     }
-    return TOKEN.sub("_(a token)", json.dumps({**first, **fields}))
+    return TOKEN.sub("_(a token)", json.dumps(line))
 
 
 class JsonFormatter(logging.Formatter):
@@ -62,22 +63,18 @@ class JsonFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        extra = {
-            name: value
-            for name, value in vars(record).items()
-            if name not in NOT_LOGGED
-        }
+        fields = {}
+        for name, value in vars(record).items():
+            if name not in NOT_LOGGED:
+                is_plain = isinstance(value, str | int | None)
+                fields[name] = value if is_plain else str(value)
         if record.exc_info:
             # A 503 means that the database is unavailable. A traceback of
             # several kilobytes for each call would only fill the disk.
             if getattr(record, "status_code", None) == 503:
-                extra["error"] = first_line(record.exc_info[1])
+                fields["error"] = first_line(record.exc_info[1])
             else:
-                extra["exc_info"] = self.formatException(record.exc_info)
-        fields = {
-            name: value if isinstance(value, str | int | None) else str(value)
-            for name, value in extra.items()
-        }
+                fields["exc_info"] = self.formatException(record.exc_info)
         message = QUERY.sub(r"\1", record.getMessage())
         return json_line(record.levelname, record.name, message, fields)
 

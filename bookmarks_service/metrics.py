@@ -27,10 +27,17 @@ def observe(request: HttpRequest, status: int, seconds: float) -> None:
     """Add a request to the metrics, under the ID of its API operation or the
     name of the page's URL.
     """
-    match = request.resolver_match
-    view = getattr(match and match.func, "cls", None)
-    operation = (
-        operation_id(view, str(request.method)) if view else match and match.url_name
-    ) or "other"
+    operation = operation_of(request) or "other"
     REQUESTS.labels(operation, status).inc()
     DURATION.labels(operation).observe(seconds)
+
+
+def operation_of(request: HttpRequest) -> str | None:
+    """Return the ID of the API operation, or the name of the page's URL."""
+    match = request.resolver_match
+    if match is None:
+        return None
+    view = getattr(match.func, "cls", None)
+    if view is None:
+        return match.url_name
+    return operation_id(view, str(request.method))

@@ -72,9 +72,8 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
         with connection.wrap_database_errors:
             # Behind a pooler, these ids differ: it uses several server
             # processes, and gives its client another id.
-            if raw.execute("SELECT pg_backend_pid()").fetchone() == (
-                raw.info.backend_pid,
-            ):
+            (pid,) = raw.execute("SELECT pg_backend_pid()").fetchone()
+            if pid == raw.info.backend_pid:
                 raw.execute(SET_LIMITS)
                 raw.prepare_threshold = PREPARE_THRESHOLD
                 if repeat_outdated not in connection.execute_wrappers:

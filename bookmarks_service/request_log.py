@@ -1,8 +1,9 @@
 """The log of requests: one JSON line for each.
 
 It also measures the requests for the metrics. The lines are written directly,
-which takes 2 to 4 % of the time of a call. A record of ``logging`` and a JSON
-formatter took 8 to 9 %.
+which takes 4 to 5 % of the CPU time of a call in one process, with SQLite in
+memory. A record of ``logging`` takes 4 to 6 % more if its formatter writes the
+same fields, and 8 % more with the formatter of other records.
 """
 
 import re
@@ -37,16 +38,12 @@ def log_requests(get_response: View) -> View:
         from .metrics import observe  # noqa: PLC0415  # needs an optional package
 
     def middleware(request: Any) -> Any:
-        sent_id = request.META.get("HTTP_X_REQUEST_ID", "")
-        used_id = (
-            sent_id
-            if VALID_ID.fullmatch(sent_id) and not TOKEN.search(sent_id)
-            else uuid4().hex
-        )
-        before, start = request_id.set(used_id), time.perf_counter()
+        own_id = id_of(request)
+        before = request_id.set(own_id)
+        start = time.perf_counter()
         try:
             response = get_response(request)
-            response["X-Request-ID"] = used_id
+            response["X-Request-ID"] = own_id
             seconds = time.perf_counter() - start
             fields = {
                 "method": request.method,
@@ -55,10 +52,10 @@ def log_requests(get_response: View) -> View:
                 "ms": round(seconds * 1000, 1),
                 "token": getattr(getattr(request, "auth", None), "hint", None),
             }
-            # Ignore a full disk, as a logger would. A logger itself is too
-            # slow.
+            line = json_line("INFO", __name__, "request", fields)
+            # Ignore a full disk, as a logger would.
             with suppress(OSError):
-                sys.stderr.write(json_line("INFO", __name__, "request", fields) + "\n")
+                sys.stderr.write(f"{line}\n")
             if observe:
                 observe(request, response.status_code, seconds)
         finally:
@@ -66,3 +63,11 @@ def log_requests(get_response: View) -> View:
         return response
 
     return middleware
+
+
+def id_of(request: HttpRequest) -> str:
+    """Return the id that the client sent, or a new one if it is not usable."""
+    sent_id = request.META.get("HTTP_X_REQUEST_ID", "")
+    if VALID_ID.fullmatch(sent_id) and not TOKEN.search(sent_id):
+        return str(sent_id)
+    return uuid4().hex

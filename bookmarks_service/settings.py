@@ -84,19 +84,18 @@ PAGES = "admin|docs|schema"
 
 MIDDLEWARE = [
     "bookmarks_service.request_log.log_requests",
-    "bookmarks_service.middleware.read_to_the_end",
-    "bookmarks_service.middleware.health",
+    "bookmarks_service.behind_proxy.read_to_the_end",
+    "bookmarks_service.health.health",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "bookmarks_service.handlers.refuse_plain_http",
+    "bookmarks_service.behind_proxy.refuse_plain_http",
     "django.middleware.common.CommonMiddleware",
-    # API calls skip the middleware for pages, which follow each other so that
-    # they are skipped at once.
+    # API calls skip the following middleware.
     "bookmarks_service.middleware.CSPMiddleware",
     "bookmarks_service.middleware.LocaleMiddleware",
     "bookmarks_service.middleware.SessionMiddleware",
     # before CsrfViewMiddleware, which reads the form
-    "bookmarks_service.middleware.FormSizeMiddleware",
+    "bookmarks_service.form_sizes.FormSizeMiddleware",
     "bookmarks_service.middleware.CsrfViewMiddleware",
     "bookmarks_service.middleware.AuthenticationMiddleware",
     "bookmarks_service.middleware.MessageMiddleware",
@@ -117,7 +116,7 @@ CORS_EXPOSE_HEADERS = [
 ]
 if CORS_ALLOWED_ORIGINS:
     INSTALLED_APPS.append("corsheaders")
-    after_health = MIDDLEWARE.index("bookmarks_service.middleware.health") + 1
+    after_health = MIDDLEWARE.index("bookmarks_service.health.health") + 1
     MIDDLEWARE.insert(after_health, "corsheaders.middleware.CorsMiddleware")
 
 ROOT_URLCONF = "bookmarks_service.urls"
@@ -176,23 +175,22 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 
 CACHE_URL = env.str("CACHE_URL", "", validate=REDIS_URL)
-CACHES = {
-    "default": (
-        {
+if CACHE_URL:
+    CACHES = {
+        "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": CACHE_URL,
-            "OPTIONS": {
-                "socket_connect_timeout": 0.25,
-                "socket_timeout": 0.25,
-            },  # seconds
+            # seconds
+            "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},
         }
-        if CACHE_URL
-        else {
+    }
+else:
+    CACHES = {
+        "default": {
             "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
             "OPTIONS": {"MAX_ENTRIES": 100_000},
         }
-    )
-}
+    }
 
 USERGROUPS_CALL_RATE = (
     env.str("USERGROUPS_CALL_RATE", "60000/min", validate=CALLS) or None
@@ -255,9 +253,8 @@ if OIDC_ISSUER:
             },
         }
     }
-if bool(OIDC_ISSUER) != bool(OIDC_CLIENT_ID) or bool(OIDC_ISSUER) != bool(
-    OIDC_CLIENT_SECRET
-):
+provider = (OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET)
+if any(provider) and not all(provider):
     raise ImproperlyConfigured(
         "Set all of OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET, or none of "
         "them."
@@ -273,7 +270,7 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 # so that nobody can lock an operator out from elsewhere
 AXES_LOCKOUT_PARAMETERS = ["ip_address"]
-AXES_CLIENT_IP_CALLABLE = "bookmarks_service.middleware.client_address"
+AXES_CLIENT_IP_CALLABLE = "bookmarks_service.behind_proxy.client_address"
 AXES_LOCKOUT_TEMPLATE = "admin/locked_out.html"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
@@ -308,7 +305,7 @@ STORAGES = {
 # Off: plain HTTP, for development. On: behind a proxy that terminates TLS.
 BEHIND_TLS_PROXY = env.bool("BEHIND_TLS_PROXY", False)
 # Redirect browsers to HTTPS. API clients get an error from
-# handlers.refuse_plain_http instead, because they have sent their token in
+# behind_proxy.refuse_plain_http instead, because they have sent their token in
 # plain text, and because many clients change the method when they follow a
 # redirect.
 SECURE_REDIRECT_EXEMPT = [rf"^(?!$|({PAGES})(/|$))"]

@@ -111,9 +111,9 @@ def finish(request: HttpRequest, sign_in: dict[str, str] | None) -> HttpResponse
     # Then the provider decides on the roles again.
     request.session.set_expiry(timezone.now() + timedelta(hours=8))
     index = reverse("admin:index")
-    return HttpResponseRedirect(
-        sign_in["next"] if sign_in["next"].startswith(index) else index
-    )
+    next_page = sign_in["next"]
+    is_in_admin = next_page.startswith(index)
+    return HttpResponseRedirect(next_page if is_in_admin else index)
 
 
 def ask_provider(call: Callable[[Any], Any]) -> Any:
@@ -139,8 +139,7 @@ def ask_provider(call: Callable[[Any], Any]) -> Any:
 
 
 def get_client() -> Any:
-    """
-    Return a client that reads the provider's keys anew.
+    """Return a client that reads the provider's keys anew.
 
     Changes there take effect at once, and those of the metadata in a minute.
     """
@@ -159,20 +158,18 @@ def get_client() -> Any:
 
 @lru_cache(maxsize=1)
 def load_metadata(minute: int) -> Any:
-    """
-    Return the provider's metadata, which this process reads once a minute.
+    """Return the provider's metadata, which this process reads once a minute.
 
     Otherwise, each anonymous visit would be a request to the provider. Raises
     ValueError if they are not valid.
     """
     metadata = OAuth().register("provider").load_server_metadata()
+    if metadata["issuer"] != settings.OIDC_ISSUER:
+        raise ValueError("The metadata have another issuer.")
     scheme = settings.OIDC_ISSUER.partition("://")[0]
-    if metadata["issuer"] != settings.OIDC_ISSUER or not all(
-        metadata[each].startswith(scheme) for each in ENDPOINTS
-    ):
-        raise ValueError(
-            "The metadata have another issuer, or an endpoint without TLS."
-        )
+    for name in ENDPOINTS:
+        if not metadata[name].startswith(scheme):
+            raise ValueError("The metadata have an endpoint without TLS.")
     return metadata
 
 
@@ -203,13 +200,13 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
     It gets exactly their roles. Its username depends on the issuer and the
     subject only, because names may be reused.
     """
-    username = (
-        "sso-" + sha256(f"{claims['iss']}\0{claims['sub']}".encode()).hexdigest()[:32]
-    )
+    identity = f"{claims['iss']}\0{claims['sub']}"
+    username = f"sso-{sha256(identity.encode()).hexdigest()[:32]}"
     value = claims.get(settings.OIDC_ROLES_CLAIM)
     roles = value if isinstance(value, list) else [value]
     groups = [group for group in models.Group.objects.all() if group.name in roles]
-    has_role = bool(groups) or "Superusers" in roles
+    is_superuser = "Superusers" in roles
+    has_role = is_superuser or bool(groups)
     if not has_role and not models.User.objects.filter(username=username).exists():
         return None
     # 150 is the maximum length of first_name.
@@ -218,16 +215,12 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
         for name, text in claims.items()
         if isinstance(text, str)
     }
+    names = [texts.get("name"), texts.get("preferred_username"), texts.get("email")]
     values = {
-        "first_name": (
-            texts.get("name")
-            or texts.get("preferred_username")
-            or texts.get("email")
-            or texts["sub"]
-        ),
+        "first_name": next(filter(None, names), texts["sub"]),
         "email": texts.get("email", ""),
         "is_staff": has_role,
-        "is_superuser": "Superusers" in roles,
+        "is_superuser": is_superuser,
         "password": "!",  # unusable
     }
     user, _ = models.User.objects.update_or_create(username=username, defaults=values)

@@ -39,19 +39,17 @@ def selected(span: ReadableSpan) -> ReadableSpan:
     trace state, which the client may set.
     """
     context = span.context
+    if context is not None:
+        context = SpanContext(
+            context.trace_id, context.span_id, context.is_remote, context.trace_flags
+        )
+    attributes = span.attributes or {}
     return ReadableSpan(
         span.name,
-        context
-        and SpanContext(
-            context.trace_id, context.span_id, context.is_remote, context.trace_flags
-        ),
+        context,
         span.parent,
         span.resource,
-        {
-            key: value
-            for key, value in (span.attributes or {}).items()
-            if key in ATTRIBUTES
-        },
+        {name: attributes[name] for name in ATTRIBUTES if name in attributes},
         kind=span.kind,
         status=Status(span.status.status_code),
         start_time=span.start_time,

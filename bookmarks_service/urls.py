@@ -18,17 +18,15 @@ urlpatterns = [
     path("", include("usergroups.urls")),
     path("", include("bookmarks.urls")),
     path("", include("bookmarks.access_token_urls")),
-    *(
-        [path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on"))]
-        if settings.OIDC_ISSUER
-        else []
-    ),
     path(ADMIN_PREFIX, admin.site.urls),
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
     path("schema/", page(schema), name="schema"),
     path("docs/", page(SpectacularSwaggerSplitView.as_view()), name="docs"),
-    *(
-        path(name, page(RedirectView.as_view(url=f"{name}/")))
-        for name in ("admin", "schema", "docs")
-    ),
+    path("admin", page(RedirectView.as_view(url="admin/"))),
+    path("schema", page(RedirectView.as_view(url="schema/"))),
+    path("docs", page(RedirectView.as_view(url="docs/"))),
 ]
+if settings.OIDC_ISSUER:
+    # before the admin, which responds to all unknown paths below its prefix
+    sign_on = path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on"))
+    urlpatterns.insert(0, sign_on)

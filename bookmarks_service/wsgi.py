@@ -70,7 +70,6 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
         try:
             WSGIRequest({**environ})
         except (ValueError, LookupError, SuspiciousOperation):
-            environ["CONTENT_TYPE"] = (
-                f"{content_type.partition(';')[0]}; charset=unknown"
-            )
+            media_type = content_type.partition(";")[0]
+            environ["CONTENT_TYPE"] = f"{media_type}; charset=unknown"
     return django_application(environ, start_response)

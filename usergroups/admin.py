@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.db.models import Q, QuerySet
@@ -13,17 +13,27 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from .admin_tools.base import OperatorAdmin, requires_confirmation
-from .admin_tools.forms import JSONObjectFormField
-from .admin_tools.lists import AutocompleteFilter, can_view
+from .admin_tools.autocomplete import AutocompleteFilter
+from .admin_tools.confirmations import requires_confirmation
+from .admin_tools.fields import JSONObjectFormField
+from .admin_tools.history import log_rows
+from .admin_tools.operator_admin import OperatorAdmin
+from .admin_tools.permissions import can_view
 from .db.stored_json import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
 from .tokens.admin import TokenAdmin
 
+JSON_FIELDS = ("mapping", "properties")
+
+MAX_OPEN = 2_000
+"""The number of characters of JSON above which the page of a user group shows
+it collapsed.
+"""
+
 
 @admin.register(Team)
-class TeamAdmin(OperatorAdmin):
+class TeamAdmin(OperatorAdmin[Team]):
     list_display = ("name", "id")
     search_fields = ("name",)
     find_fields = ("name", "id")
@@ -32,7 +42,7 @@ class TeamAdmin(OperatorAdmin):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(TokenAdmin):
+class ApiTokenAdmin(TokenAdmin[ApiToken]):
     owner_fields = ("team", "environment")
     owner_columns = ("team_link", "environment_badge")
     autocomplete_fields = ("team",)
@@ -47,16 +57,8 @@ class ApiTokenAdmin(TokenAdmin):
     empty_text = _("An API token lets a team's applications manage its user groups.")
 
 
-JSON_FIELDS = ("mapping", "properties")
-
-MAX_OPEN = 2_000
-"""The number of characters of JSON above which the page of a user group shows
-it collapsed.
-"""
-
-
 @admin.register(UserGroup)
-class UserGroupAdmin(OperatorAdmin):
+class UserGroupAdmin(OperatorAdmin[UserGroup]):
     """An admin of user groups.
 
     Only the action "Reveal token" shows their tokens, and the history records
@@ -85,38 +87,33 @@ class UserGroupAdmin(OperatorAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
             return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
-        is_long = any(
-            len(stored_text(obj, name) or "") > MAX_OPEN for name in JSON_FIELDS
-        )
+        texts = [stored_text(obj, name) or "" for name in JSON_FIELDS]
+        is_long = any(len(text) > MAX_OPEN for text in texts)
+        own_fields = ("name", *self.fixed_fields, "created_at", "updated_at")
+        json_classes = ["collapse"] if is_long else []
         return [
-            (
-                None,
-                {"fields": ("name", *self.fixed_fields, "created_at", "updated_at")},
-            ),
-            (
-                "JSON",
-                {"fields": JSON_FIELDS, "classes": ["collapse"] if is_long else []},
-            ),
+            (None, {"fields": own_fields}),
+            ("JSON", {"fields": JSON_FIELDS, "classes": json_classes}),
         ]
 
     def get_readonly_fields(
         self, request: HttpRequest, obj: UserGroup | None = None
     ) -> tuple[str, ...]:
-        return (*self.fixed_fields, "created_at", "updated_at") if obj else ()
+        if obj is None:
+            return ()
+        return (*self.fixed_fields, "created_at", "updated_at")
 
     def formfield_for_dbfield(
         self, db_field: Any, request: HttpRequest, **kwargs: Any
     ) -> Any:
-        if isinstance(db_field, models.JSONField):
-            texts = {
-                "label": capfirst(db_field.verbose_name),
-                "help_text": db_field.help_text,
-            }
-            serializer_field = UserGroupUpdateSerializer().fields[db_field.name]
-            return JSONObjectFormField(
-                serializer_field, empty=db_field.get_default(), **texts
-            )
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
+        if not isinstance(db_field, models.JSONField):
+            return super().formfield_for_dbfield(db_field, request, **kwargs)
+        return JSONObjectFormField(
+            UserGroupUpdateSerializer().fields[db_field.name],
+            empty=db_field.get_default(),
+            label=capfirst(db_field.verbose_name),
+            help_text=db_field.help_text,
+        )
 
     def get_related(self, request: HttpRequest, obj: UserGroup) -> list[dict[str, Any]]:
         """Also summarize the list of API tokens of the group's team and
@@ -129,8 +126,9 @@ class UserGroupAdmin(OperatorAdmin):
                 "team__id__exact": obj.team_id,
                 "environment__exact": obj.environment,
             }
-            name = gettext("API tokens of its team and environment")
-            related.append({**tokens.related_list(request, query), "name": name})
+            summary = tokens.related_list(request, query)
+            summary["name"] = gettext("API tokens of its team and environment")
+            related.append(summary)
         return related
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
@@ -147,22 +145,18 @@ class UserGroupAdmin(OperatorAdmin):
             "working."
         ),
     )
-    def rotate_token(self, request: Any, queryset: QuerySet[UserGroup]) -> str:
-        for user_group in queryset:
+    def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
+        user_groups = list(queryset)
+        for user_group in user_groups:
             scope = {
                 "team": user_group.team_id,
                 "environment": user_group.environment,
             }
             UserGroup.objects.rotate_token(user_group.provided_id, scope)
-        LogEntry.objects.log_actions(
-            request.user.pk,
-            queryset,
-            CHANGE,
-            gettext_noop("Rotated the user group token."),
-        )
-        return gettext("User group tokens rotated: %(number)s.") % {
-            "number": intcomma(len(queryset))
-        }
+        message = gettext_noop("Rotated the user group token.")
+        log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
+        number = intcomma(len(user_groups))
+        return gettext("User group tokens rotated: %(number)s.") % {"number": number}
 
     def has_reveal_permission(self, request: HttpRequest) -> bool:
         permission = f"{self.opts.app_label}.reveal_usergroup_token"
@@ -176,16 +170,15 @@ class UserGroupAdmin(OperatorAdmin):
         _("Reveal the token of %(rows)s"),
         _("The history of each user group will record this."),
     )
-    def reveal_token(self, request: Any, queryset: QuerySet[UserGroup]) -> HttpResponse:
-        LogEntry.objects.log_actions(
-            request.user.pk,
-            queryset,
-            CHANGE,
-            gettext_noop("Revealed the user group token."),
-        )
+    def reveal_token(
+        self, request: HttpRequest, queryset: QuerySet[UserGroup]
+    ) -> HttpResponse:
+        user_groups = list(queryset)
+        message = gettext_noop("Revealed the user group token.")
+        log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
         text = gettext(
             "The history of each user group records that you revealed its token."
         )
         # None: it replaces no row.
-        secrets = [(user_group, user_group.token, None) for user_group in queryset]
+        secrets = [(user_group, user_group.token, None) for user_group in user_groups]
         return self.render_secrets(request, gettext("User group tokens"), text, secrets)

@@ -43,12 +43,6 @@ def open_confirmation_on_page(client, model, action, obj):
     )
 
 
-def address_of(page):
-    """Return the path and the query with which a page was requested."""
-    query = page.request["QUERY_STRING"]
-    return page.request["PATH_INFO"] + (f"?{query}" if query else "")
-
-
 def confirm(client, page, **fields):
     """Submit the form of a confirmation page."""
     # without the search form of the header
@@ -56,7 +50,8 @@ def confirm(client, page, **fields):
     hidden = dict(
         re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form)
     )
-    return client.post(address_of(page), {**hidden, **fields}, follow=True)
+    address = page.context["address"]
+    return client.post(address, {**hidden, **fields}, follow=True)
 
 
 def act(client, model, action, *objects, query="", select_across="0", **fields):

@@ -1,4 +1,5 @@
 import pytest
+from pytest_django.fixtures import client  # noqa: F401
 
 from tests.admin.browser import browser, context, page, service  # noqa: F401
 from tests.bookmarks.factories import (

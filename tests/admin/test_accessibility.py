@@ -236,7 +236,6 @@ def test_the_check_of_a_file_is_accessible_and_keeps_the_file(operator):
     operator.get_by_role("heading", name="nothing has been imported yet").wait_for()
 
     assert violations(operator) == []
-    operator.reload()  # The report of the check is still there.
     assert operator.get_by_text("New collections: Checked").is_visible()
     operator.locator("#id_file").set_input_files(
         {"name": "a.csv", "mimeType": "text/csv", "buffer": b""}

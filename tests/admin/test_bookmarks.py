@@ -208,14 +208,34 @@ def test_thousands_of_bookmarks_are_deleted_at_once(admin_client):
     assert LogEntry.objects.count() == 2000
 
 
-def test_a_truncated_list_says_so(admin_client, monkeypatch):
-    BookmarkFactory.create_batch(3)
-    monkeypatch.setattr("usergroups.admin_tools.lists.MAX_LISTED", 2)
+def test_a_truncated_list_says_so(admin_client, user_group):
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=user_group, url=f"https://example.com/{number}")
+        for number in range(10_000)
+    )
 
-    # Each bookmark has a user group of its own.
-    for model in ("bookmarks_bookmark", "usergroups_usergroup"):
-        page = admin_client.get(url(f"{model}_changelist"))
-        assert "Only the first 2 are listed." in page.content.decode()
+    page = admin_client.get(url("bookmarks_bookmark_changelist"))
+
+    assert "Only the first 10,000 are listed." in page.content.decode()
+
+
+def test_the_keys_of_a_page_are_not_in_the_address_of_the_confirmation(
+    admin_client, user_group
+):
+    bookmarks = BookmarkFactory.create_batch(100, user_group=user_group)
+    query = f"?user_group__id__exact={user_group.pk}"
+
+    page = open_confirmation(
+        admin_client, "bookmarks_bookmark", "delete_selected", *bookmarks, query=query
+    )
+
+    [(address, status)] = page.redirect_chain
+    assert status == 307  # The browser sends the form again.
+    assert len(address) < 200
+    assert "Delete 100 bookmarks" in page.content.decode()
+    done = confirm(admin_client, page)
+    assert done.redirect_chain == [(url("bookmarks_bookmark_changelist") + query, 302)]
+    assert not Bookmark.objects.exists()
 
 
 def test_a_duplicate_collection_is_not_added(admin_client):

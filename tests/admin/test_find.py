@@ -23,7 +23,6 @@ from tests.bookmarks.factories import (
 from tests.queries import TRANSACTION_CONTROL
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin import TeamAdmin
-from usergroups.admin_tools import find_site
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -364,7 +363,6 @@ class Sleep(Func):
 def test_a_search_that_takes_too_long_is_ended_and_named(
     admin_client, everything, monkeypatch
 ):
-    monkeypatch.setattr(find_site, "STATEMENT_LIMIT", "50ms")
     monkeypatch.setattr(TeamAdmin, "matching", lambda self, text, lookup: Q(Sleep()))
 
     response = find(admin_client, str(everything["bookmarks_collection"].pk))

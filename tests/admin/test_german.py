@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from tests.admin.actions import (
     act,
-    address_of,
     allow_only,
     open_confirmation,
     save,
@@ -141,7 +140,7 @@ def deleted_meanwhile(client, everything):
     team = TeamFactory()
     page = open_confirmation(client, "usergroups_team", "delete_selected", team)
     Team.objects.filter(pk=team.pk).delete()
-    return client.post(address_of(page), {"confirmed": team.pk}, follow=True)
+    return client.post(page.context["address"], {"confirmed": team.pk}, follow=True)
 
 
 def many_rows(client, everything):

@@ -2,17 +2,22 @@
 fields, and no secrets.
 """
 
+import html
 import json
 import re
 
 import pytest
-from django.contrib.admin.models import LogEntry
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
+from django.forms import CharField
 
 from tests.admin.actions import act, allow_only, log_in_with, save, shown_form, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.admin import TeamAdmin
+from usergroups.admin_tools.forms import OperatorForm
 from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +75,37 @@ def test_the_history_is_shown_newest_first_with_values(admin_client):
     page = history(admin_client, "usergroups_usergroup", user_group)
 
     assert re.findall(r"<pre[^>]*>(.*?)</pre>", page) == ["B", "C", "&lt;A&gt;", "B"]
+
+
+class FormWithNote(OperatorForm):
+    """The form of a host, with a field that is not one of the model."""
+
+    note = CharField(required=False)
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ({"name": "B", "note": "x"}, {"name": ["A", "B"]}),
+        ({"name": "A", "note": "x"}, {}),
+    ],
+    ids=["both", "only the other"],
+)
+def test_a_field_of_the_form_alone_is_neither_saved_nor_kept(
+    admin_client, monkeypatch, sent, kept
+):
+    monkeypatch.setattr(TeamAdmin, "form", FormWithNote)
+    team = TeamFactory(name="A")
+
+    response = admin_client.post(
+        url("usergroups_team_change", team.pk), {**sent, "initial-name": "A"}
+    )
+
+    assert response.status_code == 302
+    team.refresh_from_db()
+    assert team.name == sent["name"]
+    changed = json.loads(LogEntry.objects.get().change_message)[0]["changed"]
+    assert changed.get("values", {}) == kept
 
 
 def test_values_that_are_too_long_are_not_kept(admin_client):
@@ -236,6 +272,41 @@ def test_the_list_of_changes_takes_the_same_queries_for_few_and_for_many(
 
     # Session and user, the count, and the changes with their operators.
     assert numbers[1:] == [4, 4]
+
+
+@pytest.mark.parametrize("message", ["[urgent] Renamed", "[1, 2]", '"text"', "{}"])
+def test_a_message_of_another_app_is_shown_as_it_is(admin_client, user_group, message):
+    kind = ContentType.objects.get_for_model(UserGroup)
+    LogEntry.objects.create(
+        user=User.objects.get(),
+        content_type=kind,
+        object_id=user_group.pk,
+        object_repr="A",
+        action_flag=CHANGE,
+        change_message=message,
+    )
+
+    page = history(admin_client, "usergroups_usergroup", user_group)
+
+    assert f"{html.escape(message)} </td>" in page
+    assert html.escape(message) in admin_client.get(url("index")).content.decode()
+
+
+def test_the_key_of_a_changed_object_is_quoted_in_links(admin_client):
+    """Keys of a host's models may be any text, such as a path."""
+    kind = ContentType.objects.get_for_model(UserGroup)
+    LogEntry.objects.create(
+        user=User.objects.get(),
+        content_type=kind,
+        object_id="a/b",
+        object_repr="A",
+        action_flag=CHANGE,
+        change_message="Changed.",
+    )
+
+    page = admin_client.get(url("admin_logentry_changelist")).content.decode()
+
+    assert 'href="/admin/usergroups/usergroup/a_2Fb/change/"' in page
 
 
 def test_failed_actions_are_not_logged(admin_client):

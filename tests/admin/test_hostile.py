@@ -195,8 +195,9 @@ def test_an_action_accepts_any_selection(admin_client, everything, model):
     ):
         for key in ("zzz", "\0", "9" * 30, ""):
             sent = {"action": action, "_selected_action": [key], "index": "0"}
-            response = admin_client.post(url(f"{model}_changelist"), sent)
-            assert response.status_code in (200, 302, 400), (action, key)
+            address = url(f"{model}_changelist")
+            response = admin_client.post(address, sent, follow=True)
+            assert response.status_code in (200, 400), (action, key)
 
 
 def test_a_confirmation_accepts_any_keys(admin_client, everything):

@@ -17,7 +17,6 @@ from tests.admin.actions import log_in_with, url
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.admin_tools import lists
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -90,53 +89,60 @@ def listed(client, text, **query):
 
 
 @pytest.mark.parametrize(
-    ("number", "is_found"), [(4, True), (5, False)], ids=["as many", "one more"]
+    ("number", "is_found"), [(10_000, True), (10_001, False)], ids=["as many", "more"]
 )
 def test_a_search_reads_a_limited_number_of_rows(
-    admin_client, user_group, monkeypatch, number, is_found
+    admin_client, user_group, number, is_found
 ):
-    monkeypatch.setattr(lists, "MAX_LISTED", 4)
     UserGroup.objects.filter(pk=user_group.pk).update(name="Needle")
-    others = UserGroupFactory.create_batch(number - 1, team=user_group.team)
+    others = UserGroup.objects.bulk_create(
+        UserGroup(team=user_group.team, provided_id=f"other_{n}", name="Other")
+        for n in range(number - 1)
+    )
+    filters = {"team__id__exact": user_group.team_id, "environment__exact": ""}
+    found = [user_group] if is_found else []
 
     page = admin_client.get(url("usergroups_usergroup_changelist"), {"q": "needle"})
-    filtered = listed(
-        admin_client,
-        "needle",
-        team__id__exact=user_group.team_id,
-        environment__exact="",
-    )
 
-    assert (
-        list(page.context["cl"].queryset)
-        == filtered
-        == ([user_group] if is_found else [])
-    )
-    assert ("Only the first 4 were searched." in page.content.decode()) is not is_found
+    assert list(page.context["cl"].queryset) == found
+    assert listed(admin_client, "needle", **filters) == found
+    is_limited = "Only the first 10,000 were searched." in page.content.decode()
+    assert is_limited is not is_found
     UserGroup.objects.filter(pk=others[0].pk).update(environment="Testing")
     assert listed(admin_client, "needle", environment__exact="") == [user_group]
 
 
 # in different orders
 @pytest.mark.parametrize("is_filtered", [False, True], ids=["all", "of a group"])
-@pytest.mark.parametrize("missing", [0, 1], ids=["as much", "one character more"])
+@pytest.mark.parametrize(
+    ("excess", "is_found"), [(0, True), (1, False)], ids=["as much", "more"]
+)
 def test_a_search_reads_a_limited_amount_of_text(
-    admin_client, user_group, monkeypatch, missing, is_filtered
+    admin_client, user_group, excess, is_found, is_filtered
 ):
-    oldest = BookmarkFactory(user_group=user_group, url="https://needle.test/")
-    BookmarkFactory.create_batch(2, user_group=user_group, title="a" * 100)
-    size = sum(
-        len(bookmark.url) + len(bookmark.title) for bookmark in Bookmark.objects.all()
+    oldest = BookmarkFactory(
+        user_group=user_group, url="https://needle.test/", title=""
     )
-    monkeypatch.setattr(lists, "MAX_SEARCHED_SIZE", size - missing)
+    # 2,000,000 characters with the oldest: 222 bookmarks with 9,000 each, and
+    # one with the rest
+    sizes = [8_000] * 222 + [980 + excess]
+    Bookmark.objects.bulk_create(
+        Bookmark(
+            user_group=user_group,
+            url=f"https://example.com/{number}/".ljust(size, "x"),
+            title="x" * 1_000,
+        )
+        for number, size in enumerate(sizes)
+    )
 
     filters = {"user_group__id__exact": user_group.pk} if is_filtered else {}
     page = admin_client.get(
         url("bookmarks_bookmark_changelist"), {"q": "needle", **filters}
     )
 
-    assert list(page.context["cl"].queryset) == ([oldest] if not missing else [])
-    assert ("Only the first 2 were searched." in page.content.decode()) is bool(missing)
+    assert list(page.context["cl"].queryset) == ([oldest] if is_found else [])
+    is_limited = "Only the first 223 were searched." in page.content.decode()
+    assert is_limited is not is_found
 
 
 @pytest.mark.parametrize("model", ["bookmarks_bookmark", "admin_logentry"])
@@ -240,32 +246,36 @@ def queries_of_pages(client, rows):
 
 
 EXPECTED = {
-    # Each page: the session and the user. The index: the last changes, the
-    # expiring and the unused tokens of two kinds, and each of the six first
-    # steps. Content types are cached.
-    "index": 13,
+    # Each page: the session and the user. The index: the last changes; for
+    # each of two kinds of tokens, whether there are more than it checks, the
+    # expiring and the unused ones; and each of the six first steps. Content
+    # types are cached.
+    "index": 15,
     # The count, up to 10,000, and the rows with their owners.
     **{f"{model} list": 4 for model in MODELS},
     # The same, and the sizes of the rows to search.
     **{f"{model} search": 5 for model in MODELS},
+    # The collections of bookmarks are read by a query of their own.
+    "bookmarks_bookmark list": 5,
+    "bookmarks_bookmark search": 6,
     # The same as a list, and the user group that the filter shows, with its
     # team.
-    "bookmarks of a group": 5,
+    "bookmarks of a group": 6,
     # The row with its owners, and a count for each list of related rows. For a
-    # bookmark, its collection.
+    # bookmark, its collection, and the same for the field.
     "usergroups_team page": 8,
     "usergroups_usergroup page": 7,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
-    "bookmarks_bookmark page": 4,
+    "bookmarks_bookmark page": 5,
     # The row with its owners, and the counts of what is deleted with it.
     "usergroups_team deletion": 8,
     "usergroups_usergroup deletion": 6,
     "usergroups_apitoken deletion": 3,
     "bookmarks_collection deletion": 5,
     "bookmarks_accesstoken deletion": 3,
-    "bookmarks_bookmark deletion": 3,
+    "bookmarks_bookmark deletion": 4,
 }
 """The number of queries, by the name of a page."""
 

@@ -8,7 +8,6 @@ from django.contrib.admin.models import LogEntry
 from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import (
     act,
-    address_of,
     allow_only,
     confirm,
     open_confirmation,
@@ -134,7 +133,7 @@ def test_bookmarks_of_several_groups_are_not_moved(admin_client, collection, boo
     )
     keys = f"{bookmarks[0].pk},{BookmarkFactory().pk}"
     forced = admin_client.post(
-        address_of(page), {"confirmed": keys, "collection": collection.pk}
+        page.context["address"], {"confirmed": keys, "collection": collection.pk}
     )
 
     for refusal in (page, forced):

@@ -22,7 +22,6 @@ from tests.admin.actions import (
 )
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
-from usergroups.admin_tools.base import ConfirmationForm
 from usergroups.models import ApiToken
 from usergroups.tokens.admin import TokenAdmin
 
@@ -277,9 +276,12 @@ def test_a_host_can_add_buttons_to_the_page_of_a_token(admin_client, monkeypatch
     ]
 
 
-def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):
-    monkeypatch.setattr(ConfirmationForm, "max_rows", 2)
-    tokens = ApiTokenFactory.create_batch(3)
+def test_an_action_changes_a_limited_number_of_rows(admin_client):
+    team = TeamFactory()
+    tokens = [ApiToken(team=team) for _ in range(1_001)]
+    for token in tokens:
+        token.assign_secret()
+    ApiToken.objects.bulk_create(tokens)
 
     page = open_confirmation(
         admin_client,
@@ -289,10 +291,10 @@ def test_an_action_changes_a_limited_number_of_rows(admin_client, monkeypatch):
         select_across="1",
         index="0",
     )
-    assert "Revoke 2 API tokens" in page.content.decode()
-    assert "Only the first 2 are included." in page.content.decode()
-    # three keys
-    confirm(admin_client, page, confirmed=",".join(str(token.pk) for token in tokens))
+    assert "Revoke 1,000 API tokens" in page.content.decode()
+    assert "Only the first 1,000 are included." in page.content.decode()
+    keys = [str(token.pk) for token in tokens]
+    confirm(admin_client, page, confirmed=",".join(keys))
 
     assert ApiToken.objects.filter(revoked_at=None).count() == 1
 

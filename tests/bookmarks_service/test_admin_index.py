@@ -4,15 +4,19 @@ import re
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
+from bookmarks.models import AccessToken
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
-from tests.usergroups.factories import ApiTokenFactory
+from tests.queries import plan_nodes, queries_of
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 
 pytestmark = pytest.mark.django_db
 
 INDEX = reverse("admin:index")
+TABLE = AccessToken._meta.db_table
 
 
 def test_tokens_that_need_attention_are_listed(admin_client):
@@ -42,6 +46,57 @@ def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
     # five tokens and the link to all
     assert page.count('<li><a href="/admin/usergroups/apitoken/') == 6
     assert '<a href="/admin/usergroups/apitoken/?state=expiring">Show all</a>' in page
+
+
+def create_tokens(number, **fields):
+    """Create access tokens of one user group, in one statement."""
+    user_group = UserGroupFactory()
+    tokens = [AccessToken(user_group=user_group, **fields) for _ in range(number)]
+    for token in tokens:
+        token.assign_secret()
+    AccessToken.objects.bulk_create(tokens)
+
+
+NOTE = "Only the newest 10,000 are checked."
+
+
+def test_tokens_are_looked_for_among_the_newest(admin_client):
+    token = AccessTokenFactory(expiring=True)
+    create_tokens(9_999)
+
+    page = admin_client.get(INDEX).content.decode()
+
+    assert token.hint in page
+    assert NOTE not in page
+
+    create_tokens(1)
+    page = admin_client.get(INDEX).content.decode()
+
+    assert token.hint not in page
+    assert page.count(NOTE) == 2  # for those that expire, and the unused
+    assert '<a href="/admin/bookmarks/accesstoken/?state=expiring">Show all</a>' in page
+
+
+@pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="the plan is that of PostgreSQL"
+)
+def test_a_panel_reads_a_limited_number_of_tokens(admin_client):
+    create_tokens(30_000)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+    statements = queries_of(admin_client.get, INDEX)
+
+    on_tokens = [sql for sql in statements if 'FROM "bookmarks_accesstoken"' in sql]
+    assert len(on_tokens) == 3  # the first of the others, expiring and unused
+    for sql in on_tokens:
+        nodes = plan_nodes(sql, "ANALYZE, FORMAT JSON")
+        scans = [node for node in nodes if node.get("Relation Name") == TABLE]
+        read = [
+            node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+            for node in scans
+        ]
+        assert scans and sum(read) <= 10_001
 
 
 def test_recent_changes_are_listed(admin_client):

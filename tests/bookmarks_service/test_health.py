@@ -4,13 +4,13 @@ import pytest
 from django.core.management import call_command
 from django.db import OperationalError, connection
 
-from bookmarks_service import middleware
+from bookmarks_service import health
 from tests.queries import queries_of
 
 
 @pytest.fixture(autouse=True)
 def forget_that_migrations_are_applied():
-    middleware.require_migrations.cache_clear()
+    health.require_migrations.cache_clear()
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])

@@ -75,3 +75,12 @@ def test_the_next_request_of_the_thread_is_not_german(admin_client):
     admin_client.get(INDEX, **GERMAN)
 
     assert get_language() == "en"
+
+
+@pytest.mark.parametrize("path", ["/", "/docs/", "/schema/"])
+def test_a_method_that_a_page_does_not_serve_is_refused_in_english(client, path):
+    response = client.post(path, **GERMAN)
+
+    assert response.status_code == 405
+    [error] = response.json()["errors"]
+    assert error["detail"] == 'Method "POST" not allowed.'

@@ -1,3 +1,3 @@
-"""The building blocks of the admin: the base class, confirmation pages,
-bounded lists, filters, forms and history.
+"""The building blocks of the admin: bounded lists, forms, confirmation pages,
+the history, Find, and the base class that combines them.
 """

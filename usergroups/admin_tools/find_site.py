@@ -3,14 +3,14 @@ or a URL.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.admin.utils import quote
-from django.db import OperationalError, connections, models, transaction
+from django.db import OperationalError, connections, transaction
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -21,7 +21,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from usergroups.db.retry import sqlstate_of
 
-from .lists import is_valid_query
+from .operator_admin import OperatorAdmin
+from .pages import let_browsers_go_back
+from .search import is_valid_query
 
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
@@ -34,6 +36,15 @@ PRIVATE = re.compile(r"[0-9A-Za-z]{20}")
 another service. It is not shown again.
 """
 
+AnyAdmin: TypeAlias = OperatorAdmin[Any]
+
+
+class Results(NamedTuple):
+    rows: dict[AnyAdmin, list[Any]]
+    """The first rows that were found, by admin."""
+    too_slow: list[AnyAdmin]
+    """The admins whose search took too long."""
+
 
 class FindSite(admin.AdminSite):
     """An admin site with the page ``find/``.
@@ -42,24 +53,21 @@ class FindSite(admin.AdminSite):
     """
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        # ``cacheable`` avoids never_cache(), with which browsers could not go
-        # back to the response to a POST.
-        return [
-            path("find/", self.admin_view(self.find_view, cacheable=True), name="find"),
-            *super().get_urls(),
-        ]
+        view = self.admin_view(self.find_view, cacheable=True)
+        return [path("find/", view, name="find"), *super().get_urls()]
 
     @property
-    def admins(self) -> list[Any]:
+    def admins(self) -> list[AnyAdmin]:
         """The admins whose rows Find searches, in the order of the installed
         apps.
         """
-        admins = [
-            self.get_model_admin(model)
-            for model in apps.get_models()
-            if self.is_registered(model)
+        registered = filter(self.is_registered, apps.get_models())
+        admins = [self.get_model_admin(model) for model in registered]
+        return [
+            each
+            for each in admins
+            if isinstance(each, OperatorAdmin) and each.find_fields
         ]
-        return [each for each in admins if getattr(each, "find_fields", ())]
 
     @property
     def secrets_pattern(self) -> str:
@@ -69,23 +77,17 @@ class FindSite(admin.AdminSite):
         A secret has 38 characters after its prefix. The pattern also matches
         one that was cut off after at least 30.
         """
-        prefixes = sorted(
-            {each.secret_prefix for each in self.admins if each.secret_prefix}
-        )
-        # no match
-        return (
-            rf"(?<![0-9A-Za-z])(?:{'|'.join(prefixes)})_[0-9A-Za-z]{{30,}}"
-            if prefixes
-            else "(?!)"
-        )
+        prefixes = {each.secret_prefix for each in self.admins if each.secret_prefix}
+        if not prefixes:
+            return "(?!)"  # matches nothing
+        any_prefix = "|".join(sorted(prefixes))
+        return rf"(?<![0-9A-Za-z])(?:{any_prefix})_[0-9A-Za-z]{{30,}}"
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
         if self.has_permission(request):
-            context |= {
-                "find_url": reverse(f"{self.name}:find"),
-                "secrets_pattern": self.secrets_pattern,
-            }
+            context["find_url"] = reverse(f"{self.name}:find")
+            context["secrets_pattern"] = self.secrets_pattern
         return context
 
     @method_decorator(sensitive_post_parameters("text"))
@@ -93,107 +95,97 @@ class FindSite(admin.AdminSite):
         """List the rows that the submitted text finds, or redirect to the page
         of the only one.
         """
-        text = request.POST.get("text", "").replace("\0", "")[:MAX_LENGTH].strip()
-        found, too_slow = self.find(request, text) if text else ({}, [])
-        if not too_slow and [len(rows) for rows in found.values()] == [1]:
-            [(model_admin, [row])] = found.items()
-            return redirect(model_admin.url_of("change", quote(row.pk)))
+        sent = request.POST.get("text", "").replace("\0", "")
+        text = sent[:MAX_LENGTH].strip()
+        results = self.find(request, text)
+        found = [(each, row) for each, rows in results.rows.items() for row in rows]
+        if len(found) == 1 and not results.too_slow:
+            [(model_admin, row)] = found
+            return redirect(model_admin.url_of("change", row.pk))
+        return self.render_results(request, text, results)
+
+    def render_results(
+        self, request: HttpRequest, text: str, results: Results
+    ) -> HttpResponse:
         request.current_app = self.name
-        shown = "" if PRIVATE.search(text) else text
+        is_private = bool(PRIVATE.search(text))
+        shown = "" if is_private else text
         groups = [
             {
                 "opts": each.opts,
-                "lines": map(each.described, rows[:MAX_FOUND]),
+                "lines": [each.described(row) for row in rows[:MAX_FOUND]],
                 "has_more": len(rows) > MAX_FOUND,
             }
-            for each, rows in found.items()
+            for each, rows in results.rows.items()
         ]
         page = {
+            **self.each_context(request),
             "title": _("Find"),
             "found": groups,
-            "too_slow": [each.opts.verbose_name_plural for each in too_slow],
+            "too_slow": [each.opts.verbose_name_plural for each in results.too_slow],
             "text": shown,
             "find_text": shown,
-            "is_private": shown != text,
+            "is_private": is_private,
             "has_list_links": is_valid_query(shown),
         }
-        response = TemplateResponse(
-            request,
-            "usergroups/admin/found.html",
-            {**self.each_context(request), **page},
-        )
-        response["Cache-Control"] = "private, no-cache"
-        return response
+        response = TemplateResponse(request, "usergroups/admin/found.html", page)
+        return let_browsers_go_back(response)
 
-    def find(
-        self, request: HttpRequest, text: str
-    ) -> tuple[dict[Any, list[Any]], list[Any]]:
-        """Return, by admin, the first rows whose secret is in the text, else
-        whose fields equal it, else contain it.
-
-        Also return the admins whose search took too long.
+    def find(self, request: HttpRequest, text: str) -> Results:
+        """Return the first rows whose secret is in the text, else whose fields
+        equal it, else contain it.
         """
+        if not text:
+            return Results({}, [])
         admins = [each for each in self.admins if each.has_view_permission(request)]
-        if secrets := re.findall(self.secrets_pattern, text):
-            # Search each model only for its own kind of secrets, because its
-            # query may contain them and be logged.
-            own = {
-                each: [
-                    item
-                    for item in secrets
-                    if item.startswith(f"{each.secret_prefix}_")
-                ]
-                for each in admins
-            }
-            return rows_of(
-                request,
-                {
-                    each: each.with_secrets(texts)
-                    for each, texts in own.items()
-                    if texts
-                },
-            )
-        found, too_slow = rows_of(
-            request, {each: each.matching(text, "exact") for each in admins}
-        )
-        if found or too_slow:
-            return found, too_slow
-        return rows_of(
-            request, {each: each.matching(text, "icontains") for each in admins}
-        )
+        secrets = re.findall(self.secrets_pattern, text)
+        if secrets:
+            return find_rows(request, conditions_of_secrets(admins, secrets))
+        for lookup in ("exact", "icontains"):
+            conditions = {each: each.matching(text, lookup) for each in admins}
+            results = find_rows(request, conditions)
+            if results.rows or results.too_slow:
+                break
+        return results
 
 
-def rows_of(
-    request: HttpRequest, conditions: dict[Any, models.Q]
-) -> tuple[dict[Any, list[Any]], list[Any]]:
-    """Return, by admin, the first rows that meet its condition, if it is not
-    empty, and that the user may view.
+def conditions_of_secrets(
+    admins: list[AnyAdmin], secrets: list[str]
+) -> dict[AnyAdmin, Q]:
+    """Return the condition of each admin for its own kind of secrets.
 
-    Also return the admins whose search took too long.
+    The query of a model must not contain other secrets, because it may be
+    logged.
     """
-    found: dict[Any, list[Any]] = {}
-    too_slow = []
+    conditions = {}
+    for each in admins:
+        own = [text for text in secrets if text.startswith(f"{each.secret_prefix}_")]
+        if own:
+            conditions[each] = each.with_secrets(own)
+    return conditions
+
+
+def find_rows(request: HttpRequest, conditions: Mapping[AnyAdmin, Q]) -> Results:
+    """Return the first rows that meet the condition of their admin, if it is
+    not empty, and that the user may view.
+    """
+    results = Results({}, [])
     for each, condition in conditions.items():
         if not condition:
             continue
-        rows = (
-            each.get_queryset(request)
-            .filter(condition)
-            .order_by("-pk")[: MAX_FOUND + 1]
-        )
+        rows = each.get_queryset(request).filter(condition).order_by("-pk")
         try:
             with limited_statements(rows.db):
-                visible = [
-                    row for row in rows if each.has_view_permission(request, row)
-                ]
+                found = list(rows[: MAX_FOUND + 1])
         except OperationalError as error:
             if sqlstate_of(error) != QUERY_CANCELED:
                 raise
-            too_slow.append(each)
-        else:
-            if visible:
-                found[each] = visible
-    return found, too_slow
+            results.too_slow.append(each)
+            continue
+        visible = [row for row in found if each.has_view_permission(request, row)]
+        if visible:
+            results.rows[each] = visible
+    return results
 
 
 @contextmanager

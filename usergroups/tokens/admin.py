@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from django import forms
 from django.contrib import admin
@@ -20,16 +20,19 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.base import (
+from usergroups.admin_tools.cells import badge, relative_time, two_lines
+from usergroups.admin_tools.confirmations import (
     ConfirmationForm,
-    OperatorAdmin,
     requires_confirmation,
 )
 from usergroups.admin_tools.forms import OperatorForm
-from usergroups.admin_tools.lists import badge, log_rows, relative_time, two_lines
+from usergroups.admin_tools.history import log_rows
+from usergroups.admin_tools.operator_admin import OperatorAdmin
 
 from . import secret_format
 from .models import MAX_ACTIVE_TOKENS, Token, TokenState
+
+T = TypeVar("T", bound=Token)
 
 
 class GraceForm(ConfirmationForm):
@@ -51,7 +54,7 @@ class GraceForm(ConfirmationForm):
     )
 
 
-class NewTokenForm(OperatorForm):
+class NewTokenForm(OperatorForm[Token]):
     """A new token, with a lifetime."""
 
     lifetime = forms.ChoiceField(
@@ -78,10 +81,10 @@ class NewTokenForm(OperatorForm):
             text = gettext(
                 "There are already %(number)s active tokens. Revoke some of them first."
             )
-            self.add_error(
-                model.owner_field, text % {"number": intcomma(MAX_ACTIVE_TOKENS)}
-            )
-        if days := self.cleaned_data.get("lifetime"):
+            number = intcomma(MAX_ACTIVE_TOKENS)
+            self.add_error(model.owner_field, text % {"number": number})
+        days = self.cleaned_data.get("lifetime")
+        if days:
             self.instance.expires_at = timezone.now() + timedelta(days=int(days))
 
 
@@ -93,16 +96,15 @@ class TokenStateFilter(admin.SimpleListFilter):
         return [*TokenState.choices, ("unused", _("Not used for 90 days"))]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        if self.value() == "unused":
+        value = self.value()
+        if value == "unused":
             return queryset.unused()
-        return (
-            queryset.in_state(self.value())
-            if self.value() in TokenState.values
-            else queryset
-        )
+        if value in TokenState.values:
+            return queryset.in_state(value)
+        return queryset
 
 
-class TokenAdmin(OperatorAdmin):
+class TokenAdmin(OperatorAdmin[T]):
     """An admin that issues, rotates and revokes tokens.
 
     Only the name of a token can be edited.
@@ -126,40 +128,27 @@ class TokenAdmin(OperatorAdmin):
     def get_form(
         self,
         request: HttpRequest,
-        obj: Token | None = None,
+        obj: T | None = None,
         change: bool = False,
         **kwargs: Any,
     ) -> Any:
-        return super().get_form(
-            request,
-            obj,
-            change,
-            **{"form": OperatorForm if change else NewTokenForm, **kwargs},
-        )
+        kwargs.setdefault("form", OperatorForm if change else NewTokenForm)
+        return super().get_form(request, obj, change, **kwargs)
 
-    def get_fields(
-        self, request: HttpRequest, obj: Token | None = None
-    ) -> tuple[str, ...]:
+    def get_fields(self, request: HttpRequest, obj: T | None = None) -> tuple[str, ...]:
         if obj is None:
             return ("name", *self.owner_fields, "read_only", "lifetime")
-        last_use = (
-            ("last_used", "last_used_address", "last_used_agent")
-            if obj.last_used_at
-            else ()
-        )
-        return (
-            "name",
-            "expires",
-            *self.owner_fields,
-            "access",
-            "created_at",
-            *last_use,
-        )
+        fields = ("name", "expires", *self.owner_fields, "access", "created_at")
+        if obj.last_used_at is None:
+            return fields
+        return (*fields, "last_used", "last_used_address", "last_used_agent")
 
     def get_readonly_fields(
-        self, request: HttpRequest, obj: Token | None = None
+        self, request: HttpRequest, obj: T | None = None
     ) -> tuple[str, ...]:
-        return self.get_fields(request, obj)[1:] if obj else ()  # all but the name
+        if obj is None:
+            return ()
+        return tuple(name for name in self.get_fields(request, obj) if name != "name")
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
@@ -169,21 +158,18 @@ class TokenAdmin(OperatorAdmin):
         super().save_model(request, obj, form, change)
 
     def response_add(
-        self, request: Any, obj: Any, post_url_continue: str | None = None
+        self, request: Any, obj: T, post_url_continue: str | None = None
     ) -> HttpResponse:
         return self.show_secrets(request, [(obj, request.issued_secret, None)])
 
     def show_secrets(
-        self, request: HttpRequest, issued: Sequence[tuple[Token, str, Token | None]]
+        self, request: HttpRequest, issued: Sequence[tuple[T, str, T | None]]
     ) -> HttpResponse:
         """Show the secrets of new tokens, and the token that each replaces, if
         any. No other response has them.
         """
-        name = (
-            self.opts.verbose_name
-            if len(issued) == 1
-            else self.opts.verbose_name_plural
-        )
+        is_one = len(issued) == 1
+        name = self.opts.verbose_name if is_one else self.opts.verbose_name_plural
         title = capfirst(gettext("%(name)s issued") % {"name": name})
         text = gettext(
             "A secret is shown only now: copy it and store it securely. If you lose "
@@ -200,7 +186,11 @@ class TokenAdmin(OperatorAdmin):
     # The page of a token
 
     def render_change_form(
-        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        *args: Any,
+        **kwargs: Any,
     ) -> HttpResponse:
         token = context.get("original")
         # The response to a new token shows its secret.
@@ -208,93 +198,81 @@ class TokenAdmin(OperatorAdmin):
         if token is not None:
             context["sentence"] = self.sentence(token)
             if not token.is_active and self.has_add_permission(request):
-                names = ("name", *self.owner_fields, "read_only")
-                values = {name: token.serializable_value(name) for name in names}
-                query = urlencode(
-                    {name: value for name, value in values.items() if value}
-                )
-                context["new_url"] = f"{self.url_of('add')}?{query}"
+                context["new_url"] = self.url_of_similar(token)
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def sentence(self, token: Token) -> str:
+    def url_of_similar(self, token: T) -> str:
+        """Return the address of the form for a token with the same fields."""
+        names = ("name", *self.owner_fields, "read_only")
+        values = {name: token.serializable_value(name) for name in names}
+        query = urlencode({name: value for name, value in values.items() if value})
+        return f"{self.url_of('add')}?{query}"
+
+    def sentence(self, token: T) -> str:
         """Return the sentence at the top of the token's page: its state, and
         what that means for calls.
         """
+        revoked = relative_time(token.revoked_at)
+        rotated = relative_time(token.rotated_at)
+        expires = relative_time(token.expires_at)
+        if token.read_only:
+            scope = gettext("It can only read.")
+        else:
+            scope = gettext("It can read and write.")
         match token.state:
             case TokenState.REVOKED:
-                return format_html(
-                    gettext("Revoked {}. Calls get 401."),
-                    relative_time(token.revoked_at),
-                )
+                return format_html(gettext("Revoked {}. Calls get 401."), revoked)
             case TokenState.EXPIRED:
-                return format_html(
-                    gettext("Expired {}. Calls get 401."),
-                    relative_time(token.expires_at),
-                )
+                return format_html(gettext("Expired {}. Calls get 401."), expires)
             case TokenState.ROTATED:
-                times = (
-                    relative_time(token.rotated_at),
-                    relative_time(token.expires_at),
+                text = gettext(
+                    "Rotated {}, and expires {}. Until then, both tokens work."
                 )
-                return format_html(
-                    gettext(
-                        "Rotated {}, and expires {}. Until then, both tokens work."
-                    ),
-                    *times,
-                )
-        scope = (
-            gettext("It can only read.")
-            if token.read_only
-            else gettext("It can read and write.")
-        )
-        if token.state == TokenState.EXPIRING:
-            return format_html(
-                gettext("Expires {}. {}"), relative_time(token.expires_at), scope
-            )
-        return format_html(gettext("The token works. {}"), scope)
+                return format_html(text, rotated, expires)
+            case TokenState.EXPIRING:
+                return format_html(gettext("Expires {}. {}"), expires, scope)
+            case _:
+                return format_html(gettext("The token works. {}"), scope)
 
     @admin.display(description=_("token"))
-    def name_and_hint(self, token: Token) -> str:
+    def name_and_hint(self, token: T) -> str:
         return two_lines(token.name or gettext("Unnamed token"), f"{token.hint}…")
 
     @admin.display(description=_("state"))
-    def badge(self, token: Token) -> str:
-        return badge(token.state.value, token.state.label)
+    def badge(self, token: T) -> str:
+        return badge(token.state.value, str(token.state.label))
 
     @admin.display(description=_("access"), ordering="read_only")
-    def access(self, token: Token) -> str:
+    def access(self, token: T) -> str:
         return gettext("Read") if token.read_only else gettext("Read, write")
 
     @admin.display(description=_("expires"), ordering="expires_at")
-    def expires(self, token: Token) -> str:
+    def expires(self, token: T) -> str:
         return relative_time(token.expires_at) or gettext("Never")
 
     @admin.display(description=_("last used"), ordering="last_used_at")
-    def last_used(self, token: Token) -> str:
+    def last_used(self, token: T) -> str:
         return relative_time(token.last_used_at) or gettext("Never")
 
     # Actions
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(
-            f"{self.opts.app_label}.{get_permission_codename('revoke', self.opts)}"
-        )
+        codename = get_permission_codename("revoke", self.opts)
+        return request.user.has_perm(f"{self.opts.app_label}.{codename}")
 
     def has_rotate_permission(self, request: HttpRequest) -> bool:
         return self.has_add_permission(request) and self.has_revoke_permission(request)
 
     def get_buttons(
-        self, request: HttpRequest, obj: Token
+        self, request: HttpRequest, obj: T
     ) -> list[tuple[str, str | Promise]]:
-        available = {
-            "revoke": obj.is_active,
-            "rotate": obj.is_active and obj.rotated_at is None,
-        }
-        return [
-            (name, label)
-            for name, label in super().get_buttons(request, obj)
-            if available.get(name, True)
-        ]
+        unavailable = set()
+        if not obj.is_active:
+            unavailable |= {"revoke", "rotate"}
+        if obj.rotated_at is not None:
+            unavailable.add("rotate")
+        buttons = super().get_buttons(request, obj)
+        return [each for each in buttons if each[0] not in unavailable]
 
     @admin.action(
         description=_("Revoke selected %(verbose_name_plural)s"),
@@ -310,11 +288,8 @@ class TokenAdmin(OperatorAdmin):
     def revoke(self, request: HttpRequest, queryset: Any) -> str:
         tokens = list(queryset)
         revoked = queryset.revoke()
-        log_rows(
-            request.user,
-            CHANGE,
-            [(token, gettext_noop("Revoked.")) for token in revoked],
-        )
+        message = gettext_noop("Revoked.")
+        log_rows(request.user, CHANGE, [(token, message) for token in revoked])
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
         return text % {
             "revoked": intcomma(len(revoked)),
@@ -336,43 +311,32 @@ class TokenAdmin(OperatorAdmin):
     def rotate(
         self, request: HttpRequest, queryset: Any, grace: timedelta
     ) -> HttpResponse | str:
-        issued: list[tuple[Token, Token, str]] = queryset.rotate(grace)
+        issued: list[tuple[T, T, str]] = queryset.rotate(grace)
         if not issued:
             return gettext(
                 "Only active tokens without a successor can be rotated. Nothing was "
                 "changed."
             )
-        message, message_of_new = (
-            gettext_noop("Rotated. Successor"),
-            gettext_noop("Successor of"),
-        )
-        log_rows(
-            request.user,
-            CHANGE,
-            [(old, f"{message}: {new.hint}…") for old, new, _secret in issued],
-        )
-        log_rows(
-            request.user,
-            ADDITION,
-            [(new, f"{message_of_new}: {old.hint}…") for old, new, _secret in issued],
-        )
-        return self.show_secrets(
-            request, [(new, secret, old) for old, new, secret in issued]
-        )
+        of_old = gettext_noop("Rotated. Successor")
+        of_new = gettext_noop("Successor of")
+        old_messages = [(old, f"{of_old}: {new.hint}…") for old, new, _secret in issued]
+        new_messages = [(new, f"{of_new}: {old.hint}…") for old, new, _secret in issued]
+        log_rows(request.user, CHANGE, old_messages)
+        log_rows(request.user, ADDITION, new_messages)
+        secrets = [(new, secret, old) for old, new, secret in issued]
+        return self.show_secrets(request, secrets)
 
-    def details(self, row: Token) -> list[Any]:
+    def details(self, row: T) -> list[Any]:
         """Return the owner, the access, the state, the expiry and the last use
         of the token.
         """
         owner = [getattr(row, name) for name in self.owner_fields]
-        expires = format_html("{}: {}", gettext("expires"), self.expires(row))
-        used = format_html("{}: {}", gettext("last used"), self.last_used(row))
         return [
             *owner,
             self.access(row),
             row.state.label,
-            expires,
-            used,
+            format_html("{}: {}", gettext("expires"), self.expires(row)),
+            format_html("{}: {}", gettext("last used"), self.last_used(row)),
             row.last_used_address,
             row.last_used_agent,
         ]
@@ -381,7 +345,7 @@ class TokenAdmin(OperatorAdmin):
 
     @property
     def secret_prefix(self) -> str:  # type: ignore[override]
-        return str(self.model.prefix)
+        return self.model.prefix
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         digests = [secret_format.digest(secret) for secret in secrets]
@@ -390,7 +354,8 @@ class TokenAdmin(OperatorAdmin):
             for secret in secrets
             if not secret_format.is_well_formed(secret, self.secret_prefix)
         ]
-        return Q(digest__in=digests) | Q(hint__in=map(secret_format.hint, cut_off))
+        hints = [secret_format.hint(secret) for secret in cut_off]
+        return Q(digest__in=digests) | Q(hint__in=hints)
 
     def matching(self, text: str, lookup: str) -> Q:
         """Also match the token's id in the API, and the beginning of its
@@ -399,4 +364,5 @@ class TokenAdmin(OperatorAdmin):
         condition = super().matching(text, lookup)
         if re.fullmatch("[0-9a-f]{64}", text):
             condition |= Q(digest=bytes.fromhex(text))
-        return condition | Q(hint__in=secret_format.hints_in(text, self.secret_prefix))
+        hints = secret_format.hints_in(text, self.secret_prefix)
+        return condition | Q(hint__in=hints)

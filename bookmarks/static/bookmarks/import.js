@@ -24,7 +24,6 @@ form.addEventListener("submit", async (event) => {
     const report = document.getElementById("report");
     report.replaceChildren(...shown);
     report.scrollIntoView();
-    if (response.redirected) history.replaceState(null, "", response.url); // so that the report survives a reload
   } finally {
     showProgress(false);
   }

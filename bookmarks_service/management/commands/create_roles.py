@@ -23,14 +23,11 @@ class Command(OperatorCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
+        permissions = Permission.objects.filter(content_type__app_label__in=APPS)
         for role, verbs in ROLES.items():
             group, _ = Group.objects.get_or_create(name=role)
-            permissions = Permission.objects.filter(content_type__app_label__in=APPS)
-            group.permissions.set(
-                [
-                    each
-                    for each in permissions
-                    if each.codename.partition("_")[0] in verbs
-                ]
-            )
+            allowed = [
+                each for each in permissions if each.codename.split("_")[0] in verbs
+            ]
+            group.permissions.set(allowed)
             self.stderr.write(f"{role}: {', '.join(verbs)}.", self.style.SUCCESS)

@@ -62,7 +62,8 @@ class Command(OperatorCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        port, serves = options["port"], not options["no_serve"]
+        port = options["port"]
+        serves = not options["no_serve"]
         if not 0 < port < 2**16:
             raise CommandError("--port must be a number from 1 to 65535.")
         if serves:

@@ -1,0 +1,26 @@
+"""The admin of access tokens."""
+
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from bookmarks.models import AccessToken
+from usergroups.tokens.admin import TokenAdmin
+
+from .owned import OWNER_COLUMNS, OwnedAdmin
+
+
+@admin.register(AccessToken)
+class AccessTokenAdmin(TokenAdmin[AccessToken], OwnedAdmin[AccessToken]):
+    owner_fields = ("user_group",)
+    owner_columns = OWNER_COLUMNS
+    list_filter = (*TokenAdmin.list_filter, *OwnedAdmin.list_filter)
+    search_fields = (
+        "name",
+        "hint",
+        "user_group__name",
+        "user_group__provided_id",
+        "user_group__team__name",
+    )
+    empty_text = _(
+        "An access token lets an application manage the bookmarks of a user group."
+    )

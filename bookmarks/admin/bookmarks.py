@@ -1,0 +1,104 @@
+"""The admin of bookmarks."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Prefetch, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+
+from bookmarks import web_url
+from bookmarks.models import Bookmark, Collection
+from usergroups.admin_tools.autocomplete import AutocompleteFilter
+
+from .collections import limit_to_group
+from .exports import ExportingAdmin
+from .imports import ImportingAdmin
+from .moves import MovingAdmin
+from .owned import OWNER_COLUMNS, OwnedAdmin
+
+EDITABLE = ("collection", "title")  # on the page of a bookmark
+
+
+@admin.register(Bookmark)
+class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
+    list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
+    list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
+    search_fields = ("url", "title")
+    find_fields = ("id",)
+    # Only the default ordering, by creation, has an index on every database.
+    sortable_by = ()
+    autocomplete_fields: ClassVar[Any] = ("user_group", "collection")
+    actions = ("move", "delete_selected")
+    object_actions = {"move": _("Move")}
+    empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Bookmark]:
+        # A join by the collection alone is not possible on Citus, which
+        # distributes both tables by user group.
+        collections = Collection.objects.for_write()
+        rows = super().get_queryset(request)
+        return rows.prefetch_related(Prefetch("collection", collections))
+
+    def matching(self, text: str, lookup: str) -> Q:
+        try:
+            digest = web_url.digest(text)
+        except ValueError:  # The text is not a URL.
+            return super().matching(text, lookup)
+        # URLs and ids match as a whole.
+        return Q(url_digest=digest) if lookup == "exact" else Q()
+
+    def details(self, row: Bookmark) -> list[Any]:
+        return [row.title, row.user_group]
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        # Order a filtered list as an index does. Otherwise, PostgreSQL might
+        # read the bookmarks of all groups.
+        filters = {"user_group__id__exact", "collection__id__exact"}
+        if filters & request.GET.keys():
+            return ("-user_group_id", "-created_at", "-id")
+        return self.ordering
+
+    def get_fields(
+        self, request: HttpRequest, obj: Bookmark | None = None
+    ) -> tuple[str, ...]:
+        if obj is None:
+            return ("user_group", "url", "title")
+        return (*EDITABLE, "user_group", "url_link", "id", "created_at", "updated_at")
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Bookmark | None = None
+    ) -> tuple[str, ...]:
+        if obj is None:
+            return ()
+        fields = self.get_fields(request, obj)
+        return tuple(name for name in fields if name not in EDITABLE)
+
+    def get_form(
+        self,
+        request: HttpRequest,
+        obj: Bookmark | None = None,
+        change: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
+        if obj is not None and "collection" in form.base_fields:
+            limit_to_group(form.base_fields["collection"], obj.user_group)
+        return form
+
+    @admin.display(description="URL")
+    def url_link(self, bookmark: Bookmark) -> str:
+        """Return a link that sends no referrer, or only the text if the scheme
+        is not http or https.
+        """
+        if not bookmark.url.lower().startswith(("http://", "https://")):
+            return bookmark.url
+        return format_html(
+            '<a href="{0}" target="_blank" rel="noopener noreferrer">{0}</a>',
+            bookmark.url,
+        )
+
+    @admin.display(description=_("collection"))
+    def in_collection(self, bookmark: Bookmark) -> str | None:
+        return bookmark.collection.name if bookmark.collection else None

@@ -1,0 +1,56 @@
+"""The admin of collections, and the field that offers those of a user group."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from bookmarks.models import Collection
+from usergroups.admin_tools.fields import is_valid_value
+from usergroups.models import UserGroup
+
+from .owned import OWNER_COLUMNS, OwnedAdmin
+
+# limits the autocompletion of collections to those of a user group
+USER_GROUP_PARAM = "of_user_group"
+
+
+@admin.register(Collection)
+class CollectionAdmin(OwnedAdmin[Collection]):
+    list_display = ("name", *OWNER_COLUMNS, "created")
+    search_fields = ("name", "user_group__name", "user_group__provided_id")
+    find_fields = ("name", "id")
+    fields = ("user_group", "name", "id", "created_at", "updated_at")
+    empty_text = _("Applications create collections with POST /v1/collections.")
+    deletion_note = _(
+        "The bookmarks are kept, without a collection. If bookmarks become duplicates, "
+        "only the oldest is kept."
+    )
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Collection | None = None
+    ) -> tuple[str, ...]:
+        generated = ("id", "created_at", "updated_at")
+        return generated if obj is None else (*generated, "user_group")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Collection], search_term: str
+    ) -> tuple[QuerySet[Collection], bool]:
+        key: Any = request.GET.get(USER_GROUP_PARAM)
+        if key and is_valid_value(UserGroup._meta.pk, key):
+            queryset = queryset.filter(user_group=key)
+        return super().get_search_results(request, queryset, search_term)
+
+
+def limit_to_group(field: Any, user_group: UserGroup) -> None:
+    """Let a form field for a collection accept and offer only those of the
+    user group.
+    """
+    collections = user_group.collections.for_write()
+    field.queryset = collections.select_related("user_group__team")
+    # without the wrapper for links to other forms
+    widget = getattr(field.widget, "widget", field.widget)
+    widget.query_params = {USER_GROUP_PARAM: user_group.pk}
+    field.error_messages["invalid_choice"] = _("The user group has no such collection.")

@@ -1,0 +1,83 @@
+"""Links that export the bookmarks of a user group as a file."""
+
+from contextlib import closing
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import URLPattern
+from django.utils.text import slugify
+from django.utils.translation import gettext
+
+from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
+from bookmarks.files.exporting import StorageUnavailable, download, load
+from bookmarks.models import Bookmark
+from usergroups.admin_tools.addresses import change_url
+from usergroups.api import conf as usergroups_conf
+from usergroups.api.deadlines import Deadline, TimeLimitExceeded
+from usergroups.models import UserGroup
+
+from .owned import OwnedAdmin
+
+
+class ExportingAdmin(OwnedAdmin[Bookmark]):
+    """An admin that exports the bookmarks of a user group."""
+
+    def get_urls(self) -> list[URLPattern]:
+        export = self.page_path("export/", self.export_view, "export")
+        return [export, *super().get_urls()]
+
+    def get_related_links(
+        self, request: HttpRequest, field_path: str, obj: Model
+    ) -> list[tuple[str, str]]:
+        links = super().get_related_links(request, field_path, obj)
+        if field_path == "user_group":
+            for name in EXPORT_FORMATS:
+                text = gettext("Export as %(format)s") % {"format": name.upper()}
+                query = urlencode({field_path: obj.pk, "format": name})
+                links.append((text, f"{self.url_of('export')}?{query}"))
+        return links
+
+    def export_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Export all bookmarks of a user group, with its empty collections, as
+        a file.
+        """
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        groups: Any = self.admin_site.get_model_admin(UserGroup)
+        user_group = groups.get_object(request, request.GET.get("user_group", ""))
+        name = request.GET.get("format")
+        if user_group is None or name not in EXPORT_FORMATS:
+            raise Http404
+        try:
+            return export(user_group, name)
+        except StorageUnavailable:
+            problem = gettext("The server cannot store the file. Try again later.")
+        except TimeLimitExceeded:
+            problem = gettext(
+                "The export took too long. Try again later, or use the command "
+                "export_bookmarks."
+            )
+        messages.error(request, problem)
+        return redirect(change_url(self.admin_site, user_group))
+
+
+def export(user_group: UserGroup, format_name: str) -> HttpResponseBase:
+    """Return the response with the file.
+
+    Raises StorageUnavailable and TimeLimitExceeded.
+    """
+    deadline = Deadline(usergroups_conf.call_time_limit())
+    file_name = f"{slugify(user_group.name) or 'bookmarks'}.{format_name}"
+    headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
+    # Close the items after an error, because they keep a transaction open.
+    with closing(load(user_group)) as items:
+        text = EXPORT_FORMATS[format_name].write(items)
+        return download(
+            text, deadline, content_type=MEDIA_TYPES[format_name], headers=headers
+        )

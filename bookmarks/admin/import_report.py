@@ -1,0 +1,79 @@
+"""The report of an import that the admin shows."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+from urllib.parse import quote
+
+from django.utils.text import capfirst
+
+from bookmarks.files import positions
+from bookmarks.files.comma_separated import csv_line
+from bookmarks.files.report import Report, printable
+from usergroups.models import UserGroup
+
+MAX_DETAILS = 200  # refused records, and names of collections
+MAX_TEXT = 500  # characters of a URL or title
+
+T = TypeVar("T")
+
+
+class RefusedRecord(NamedTuple):
+    line: int
+    url: str
+    title: str
+    reason: str
+
+
+@dataclass(kw_only=True)
+class DetailedReport(Report):
+    """A report that also says what was imported, and has the first refused
+    records.
+    """
+
+    user_group: UserGroup
+    format_name: str
+    is_check: bool
+    collections: list[str] = field(default_factory=list)
+    """The names of new collections."""
+    refused_records: list[RefusedRecord] = field(default_factory=list)
+
+    def watch(self, records: Iterable[T]) -> Iterator[T]:
+        """Yield the records, and remember the current one, for which
+        ``refuse`` may be called.
+        """
+        for record in records:
+            self.record: object = record
+            yield record
+
+    def refuse(self, line: int, reason: str) -> None:
+        super().refuse(line, reason)
+        if len(self.refused_records) < MAX_DETAILS:
+            url = self.text_of_record("url")
+            title = self.text_of_record("title")
+            self.refused_records.append(RefusedRecord(line, url, title, reason))
+
+    def text_of_record(self, name: str) -> str:
+        """Return the beginning of a value of the current record."""
+        value = getattr(self.record, name, None) or ""
+        return printable(str(value)[:MAX_TEXT])
+
+    @property
+    def refused_places(self) -> list[tuple[str, str]]:
+        """The places in the file and the reason of each group of refusals."""
+        return [
+            (capfirst(positions(self.format_name, refusal)), refusal.reason)
+            for refusal in self.refusals
+        ]
+
+    @property
+    def refused_csv(self) -> str:
+        """The URL of a CSV file with the refused records, which contains the
+        file itself.
+
+        So nothing has to be stored until somebody downloads it.
+        """
+        lines = [csv_line(RefusedRecord._fields)]
+        for record in self.refused_records:
+            lines.append(csv_line(map(str, record)))
+        return f"data:text/csv;charset=utf-8,{quote(''.join(lines))}"

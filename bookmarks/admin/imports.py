@@ -1,0 +1,233 @@
+"""The page that imports the bookmarks of a file into a user group."""
+
+import logging
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.db import Error, router, transaction
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
+from django.urls import URLPattern
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
+
+from bookmarks import conf
+from bookmarks.files import FORMATS, guess_format
+from bookmarks.files.content import UnreadableFile, open_content
+from bookmarks.files.decoding import encoding_name
+from bookmarks.files.importing import read, rolled_back_if, store
+from bookmarks.models import Bookmark, Collection
+from usergroups.admin_tools.autocomplete import autocomplete_field
+from usergroups.admin_tools.pages import let_browsers_go_back
+from usergroups.api import conf as usergroups_conf
+from usergroups.api.deadlines import Deadline
+from usergroups.signals import acting_as
+
+from .collections import USER_GROUP_PARAM
+from .import_report import MAX_DETAILS, DetailedReport
+from .owned import OwnedAdmin
+
+logger = logging.getLogger(__name__)
+
+
+class ImportForm(forms.Form):
+    """A file, the user group that gets its bookmarks, and how to read it."""
+
+    file = forms.FileField(
+        label=_("File"),
+        help_text=format_lazy(
+            _(
+                "A file that a browser or bookmark service exported: {extensions}, "
+                "the file Bookmarks of a profile of Chrome, or a ZIP with such a file."
+            ),
+            extensions=", ".join(f".{name}" for name in FORMATS),
+        ),
+    )
+    encoding = forms.CharField(
+        label=_("Encoding"),
+        help_text=_(
+            "Only for a file that is not in UTF-8 and does not name its encoding, for "
+            "example windows-1252."
+        ),
+        required=False,
+    )
+    update = forms.BooleanField(
+        label=_("Update existing bookmarks"),
+        help_text=_("Give them the values in the file."),
+        required=False,
+    )
+
+    def __init__(
+        self, model_admin: "ImportingAdmin", *args: Any, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        user_group: Any = Bookmark._meta.get_field("user_group")
+        collection: Any = Bookmark._meta.get_field("collection")
+        site = model_admin.admin_site
+        choice = autocomplete_field(
+            collection,
+            site,
+            help_text=_("Import into this one, not into those that the file names."),
+        )
+        # Offer the collections of the user group if it is known.
+        if "user_group" in self.initial:
+            choice.widget.query_params = {USER_GROUP_PARAM: self.initial["user_group"]}
+        self.fields = {
+            "user_group": autocomplete_field(user_group, site),
+            "file": self.fields["file"],
+            "collection": choice,
+            **self.fields,
+        }
+
+    def clean_encoding(self) -> str | None:
+        label = self.cleaned_data["encoding"]
+        try:
+            return encoding_name(label) if label else None
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean_collection(self) -> Collection | None:
+        collection: Collection | None = self.cleaned_data["collection"]
+        user_group = self.cleaned_data.get("user_group")
+        if collection and user_group and collection.user_group_id != user_group.pk:
+            text = gettext("The user group has no such collection.")
+            raise forms.ValidationError(text)
+        return collection
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = self.cleaned_data
+        file = values.get("file")
+        if file is None:
+            return values
+        limit = conf.max_import_size()
+        if file.size is None or file.size > limit:
+            text = gettext("The file is larger than %(size)s.")
+            self.add_error("file", text % {"size": filesizeformat(limit)})
+            return values
+        try:
+            values["content"], name = open_content(file.file, str(file.name), limit)
+        except UnreadableFile as error:
+            self.add_error("file", str(error))
+            return values
+        values["format"] = guess_format(name)
+        if values["format"] is None:
+            text = gettext(
+                "The file extension is not supported. Use one of: %(extensions)s."
+            )
+            self.add_error("file", text % {"extensions": ", ".join(FORMATS)})
+        return values
+
+
+class ImportingAdmin(OwnedAdmin[Bookmark]):
+    """An admin that imports files."""
+
+    def get_urls(self) -> list[URLPattern]:
+        # Under ATOMIC_REQUESTS, an import that fails would also roll back the
+        # bookmarks that it has already stored.
+        non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
+        view = non_atomic(partial(self.import_view))  # A method takes no attributes.
+        page = self.page_path("import/", view, "import", cacheable=True)
+        return [page, *super().get_urls()]
+
+    def get_related_links(
+        self, request: HttpRequest, field_path: str, obj: Model
+    ) -> list[tuple[str, str]]:
+        links = super().get_related_links(request, field_path, obj)
+        if field_path == "user_group" and self.has_import_permission(request):
+            query = urlencode({field_path: obj.pk})
+            links.append((gettext("Import"), f"{self.url_of('import')}?{query}"))
+        return links
+
+    def has_import_permission(self, request: HttpRequest) -> bool:
+        """Return whether the user may add bookmarks, and collections, which
+        the file may also contain.
+        """
+        permission = f"{self.opts.app_label}.add_collection"
+        return self.has_add_permission(request) and request.user.has_perm(permission)
+
+    def import_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the form, or import or check a file and show the report."""
+        if not self.has_import_permission(request):
+            raise PermissionDenied
+        if request.method != "POST":
+            initial = self.get_changeform_initial_data(request)
+            return self.render_import(request, ImportForm(self, initial=initial))
+        form = ImportForm(self, request.POST, request.FILES)
+        if not form.is_valid():
+            return self.render_import(request, form)
+        is_check = "check" in request.POST
+        report = self.store_file(request, form.cleaned_data, is_check)
+        # for the next file
+        new_form = ImportForm(self, initial={"user_group": report.user_group})
+        return self.render_import(request, new_form, report=report)
+
+    def store_file(
+        self, request: HttpRequest, values: dict[str, Any], is_check: bool
+    ) -> DetailedReport:
+        """Store the bookmarks of the file, and roll this back if it is only a
+        check. Return the report.
+        """
+        begin = timezone.now()
+        using = router.db_for_write(Bookmark)
+        user_group = values["user_group"]
+        report = DetailedReport(
+            user_group=user_group,
+            format_name=values["format"],
+            is_check=is_check,
+        )
+        records = report.watch(
+            read(values["content"], report.format_name, values["encoding"])
+        )
+        deadline = Deadline(usergroups_conf.call_time_limit())
+        try:
+            with acting_as(request.user), rolled_back_if(is_check, using):
+                store(
+                    user_group,
+                    records,
+                    report,
+                    values["collection"],
+                    values["update"],
+                    deadline=deadline,
+                )
+                new = Collection.objects.using(using).filter(
+                    user_group=user_group, created_at__gte=begin
+                )
+                names = new.order_by("name").values_list("name", flat=True)
+                report.collections = list(names[:MAX_DETAILS])
+        except Error:
+            logger.exception("An import failed.")
+            report.error = gettext("The database failed. Try the file again.")
+        finally:
+            # Also log a failed import, because the bookmarks stored before are
+            # kept.
+            number = report.created + report.updated
+            if number and not is_check:
+                # makemessages does not look into f-strings
+                message = gettext_noop("Imported bookmarks")
+                with suppress(Error):
+                    self.log_change(request, user_group, f"{message}: {number}")
+        return report
+
+    def render_import(
+        self,
+        request: HttpRequest,
+        form: ImportForm,
+        report: DetailedReport | None = None,
+    ) -> HttpResponse:
+        response = self.render_page(
+            request,
+            "bookmarks/import_form.html",
+            gettext("Import bookmarks"),
+            form=form,
+            report=report,
+            media=self.media + form.media,
+            can_view=self.has_view_permission(request),
+        )
+        return let_browsers_go_back(response)

@@ -1,0 +1,131 @@
+"""The action that moves bookmarks to a collection."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.models import CHANGE
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.db.models import QuerySet
+from django.http import HttpRequest, QueryDict
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from bookmarks.models import Bookmark, Collection
+from bookmarks.public_ids import Duplicate
+from usergroups.admin_tools.autocomplete import autocomplete_field
+from usergroups.admin_tools.confirmations import (
+    ConfirmationForm,
+    ConfirmingAdmin,
+    requires_confirmation,
+)
+from usergroups.admin_tools.history import kept_row, log_rows
+
+from .collections import limit_to_group
+from .owned import OwnedAdmin
+
+
+class MoveForm(ConfirmationForm):
+    """The collection to move bookmarks of one user group to, or the choice of
+    none.
+    """
+
+    no_collection = forms.BooleanField(
+        label=_("No collection"),
+        help_text=_("Move the bookmarks out of their collections."),
+        required=False,
+    )
+
+    def __init__(
+        self,
+        model_admin: ConfirmingAdmin[Any],
+        request: HttpRequest,
+        rows: Sequence[Bookmark],
+        data: QueryDict | None = None,
+    ) -> None:
+        super().__init__(model_admin, request, rows, data)
+        user_group = rows[0].user_group
+        if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
+            self.refusals = [gettext("Select the bookmarks of one user group.")]
+        field: Any = Bookmark._meta.get_field("collection")
+        choice = autocomplete_field(field, model_admin.admin_site, help_text="")
+        limit_to_group(choice, user_group)
+        self.fields = {"collection": choice, **self.fields}
+
+    def clean(self) -> None:
+        if "collection" not in self.cleaned_data:
+            return
+        has_collection = self.cleaned_data["collection"] is not None
+        has_chosen_none = self.cleaned_data["no_collection"]
+        if has_collection == has_chosen_none:
+            text = gettext("Choose a collection, or else “No collection”.")
+            self.add_error("collection", text)
+
+
+class MovingAdmin(OwnedAdmin[Bookmark]):
+    """An admin with the action ``move``."""
+
+    @admin.action(
+        description=_("Move selected %(verbose_name_plural)s to a collection"),
+        permissions=["change"],
+    )
+    @requires_confirmation(
+        _("Move %(rows)s to a collection"),
+        _("A bookmark whose URL is in the collection already stays where it is."),
+        MoveForm,
+    )
+    def move(
+        self,
+        request: HttpRequest,
+        queryset: QuerySet[Bookmark],
+        collection: Collection | None,
+        no_collection: bool,
+    ) -> str:
+        """Move bookmarks of a user group to a collection, or out of their
+        collections, by the rules of the API.
+        """
+        rows = list(queryset)
+        if collection is not None and not lock(collection):
+            return gettext("The collection no longer exists. Nothing was changed.")
+        key = collection.pk if collection else None
+        to_move = {row.pk: row for row in rows if row.collection_id != key}
+        results: list[Any] = []
+        if rows:
+            ids = [str(pk) for pk in to_move]
+            user_group = rows[0].user_group
+            results = Bookmark.objects.move_by_ids(user_group, ids, collection)
+        moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
+        messages = [
+            (row, move_message(to_move[row.pk].collection, collection)) for row in moved
+        ]
+        log_rows(request.user, CHANGE, messages)
+        text = gettext(
+            "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
+            "Not moved because of a duplicate: %(duplicates)s."
+        )
+        return text % {
+            "name": collection.name if collection else gettext("No collection"),
+            "moved": intcomma(len(moved)),
+            "there": intcomma(len(rows) - len(to_move)),
+            "duplicates": intcomma(results.count(Duplicate)),
+        }
+
+
+def lock(collection: Collection) -> bool:
+    """Lock a collection, so that it cannot be deleted until the transaction
+    ends, and return whether it still exists.
+    """
+    stored = Collection.objects.for_write().filter(
+        pk=collection.pk, user_group=collection.user_group_id
+    )
+    return stored.select_for_update(no_key=True).first() is not None
+
+
+def move_message(old: Collection | None, new: Collection | None) -> str:
+    """Return the message for the history that saving the form of the bookmark
+    would write.
+    """
+    values = {"collection": [kept_row(old), kept_row(new)]}
+    return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])

@@ -1,0 +1,36 @@
+"""The base class of the admins of rows that belong to a user group."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from usergroups.admin_tools.autocomplete import AutocompleteFilter
+from usergroups.admin_tools.cells import two_lines
+from usergroups.admin_tools.model_admin import M
+from usergroups.admin_tools.operator_admin import OperatorAdmin
+
+OWNER_COLUMNS = ("user_group_link", "team_link")
+
+
+class OwnedAdmin(OperatorAdmin[M]):
+    """An admin of rows that belong to a user group."""
+
+    list_filter: ClassVar[Any] = (
+        ("user_group", AutocompleteFilter),
+        ("user_group__team", AutocompleteFilter),
+    )
+    list_select_related: ClassVar[tuple[str, ...]] = ("user_group__team",)
+    deferred_fields = ("user_group__mapping", "user_group__properties")
+    autocomplete_fields: ClassVar[Any] = ("user_group",)
+    ordering = ("-id",)
+
+    @admin.display(description=_("user group"))
+    def user_group_link(self, row: Any) -> str:
+        group = row.user_group
+        identity = ", ".join(filter(None, (group.provided_id, group.environment)))
+        return self.link_to(group, two_lines(group.name, identity))
+
+    @admin.display(description=_("team"))
+    def team_link(self, row: Any) -> str:
+        return self.link_to(row.user_group.team)

@@ -1,0 +1,50 @@
+"""The HTML of cells, such as badges and times."""
+
+from datetime import datetime
+
+from django.utils import timezone
+from django.utils.formats import date_format, localize
+from django.utils.html import format_html
+from django.utils.timesince import timesince, timeuntil
+from django.utils.timezone import localtime
+from django.utils.translation import gettext
+
+
+def two_lines(first: str, second: str) -> str:
+    """Return the content of a cell with a secondary line in small type."""
+    if not second:
+        return first
+    return format_html('{} <small class="second-line">{}</small>', first, second)
+
+
+def badge(kind: str, text: str) -> str:
+    """Return a badge, whose color depends on ``kind``."""
+    if not kind:
+        return "-"
+    return format_html('<span class="badge {}">{}</span>', kind, text)
+
+
+def time_element(at: datetime, text: str) -> str:
+    """Return HTML with the exact time as a tooltip."""
+    exact = localize(localtime(at))
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), exact, text
+    )
+
+
+def short_date(at: datetime) -> str:
+    """Return the content of a cell with a date."""
+    return time_element(at, date_format(localtime(at), "DATE_FORMAT"))
+
+
+def relative_time(at: datetime | None) -> str | None:
+    """Return HTML such as "in 3 days" or "2 hours ago", in the largest unit
+    only.
+    """
+    if at is None:
+        return None
+    if at <= timezone.now():
+        text = gettext("%(time)s ago") % {"time": timesince(at, depth=1)}
+    else:
+        text = gettext("in %(time)s") % {"time": timeuntil(at, depth=1)}
+    return time_element(at, text)

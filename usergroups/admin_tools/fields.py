@@ -1,0 +1,113 @@
+"""Form fields for single lines and JSON, and the validation of single values."""
+
+import json
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+
+from usergroups.api import strict_json
+from usergroups.api.errors import failure
+
+MAX_INDENTED = 100_000  # characters of JSON
+
+
+def indent_json(value: object) -> str:
+    """Return ``value`` as JSON text, indented unless it is very long.
+
+    Return an empty text for an empty value.
+    """
+    if not value:
+        return ""
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > MAX_INDENTED:
+        return text
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
+    """Return whether ``value``, as sent in a request, is valid for the model
+    field.
+    """
+    try:
+        field.clean(value, None)
+    except ValidationError:
+        return False
+    return True
+
+
+class SingleLineField(forms.CharField):
+    """A text input that keeps line breaks in the stored text, although
+    browsers remove them from the input.
+    """
+
+    def has_changed(self, initial: str | None, data: str | None) -> bool:
+        if not super().has_changed(initial, data):
+            return False
+        return re.sub("[\r\n]", "", initial or "") != data
+
+
+class JSONObjectFormField(forms.CharField):
+    """A text field for JSON, validated by the field of the API's serializer.
+
+    An empty text gives ``empty``.
+    """
+
+    widget = forms.Textarea(
+        attrs={
+            "class": "vLargeTextField json",
+            "rows": 12,
+            "spellcheck": "false",
+            "dir": "ltr",
+        }
+    )
+
+    def __init__(
+        self,
+        serializer_field: "serializers.Field[Any, Any, Any, Any]",
+        empty: object,
+        **kwargs: Any,
+    ) -> None:
+        self.serializer_field = serializer_field
+        self.empty = empty
+        super().__init__(required=False, strip=False, **kwargs)
+
+    def prepare_value(self, value: object) -> str:
+        return value if isinstance(value, str) else indent_json(value)
+
+    def to_python(self, value: object) -> Any:
+        text = super().to_python(value) or ""
+        if not text.strip(" \t\r\n"):
+            return self.empty
+        try:
+            # as a field of an API body
+            decoded = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)
+            validated = self.serializer_field.run_validation(decoded)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+        except serializers.ValidationError as error:
+            raise ValidationError(_error_texts(error)) from None
+        return self.empty if validated is None else validated
+
+    def has_changed(self, initial: object, data: object) -> bool:
+        try:
+            entered = self.to_python(data)
+        except ValidationError:
+            return True
+        # Compare the JSON text, because 1 == True in Python.
+        return json.dumps(entered or None) != json.dumps(initial or None)
+
+
+def _error_texts(error: serializers.ValidationError) -> list[str]:
+    """Return the errors as translated text, each after its path, if any."""
+    texts = []
+    for problem in failure(error)["errors"]:
+        text = _(problem["detail"])
+        if problem["attr"]:
+            text = f"{problem['attr']}: {text}"
+        texts.append(text)
+    return texts
