@@ -302,7 +302,8 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             bookmarks = self._instances(user_group, ordered, now)
             self.bulk_create(bookmarks, ignore_conflicts=True)
             keys = [bookmark.pk for bookmark in bookmarks]
-            created = set(self.filter(pk__in=keys).values_list("pk", flat=True))
+            found = self.filter(user_group=user_group, pk__in=keys)
+            created = set(found.values_list("pk", flat=True))
         if signals.created.has_listeners(self.model):
             new = [row for row in rows if row["id"] in created]
             announce(signals.created, self._instances(user_group, new, now), self.db)
@@ -355,8 +356,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         changed: dict[frozenset[str], list[Bookmark]] = defaultdict(list)
         # All transactions lock several bookmarks in this order, so that they
         # do not deadlock.
-        rows = self.filter(user_group=user_group, pk__in=keys)
-        for bookmark in rows.select_for_update().order_by("pk"):
+        of_group = self.filter(user_group=user_group)
+        rows = of_group.filter(pk__in=keys).select_for_update().order_by("pk")
+        for bookmark in rows:
             # Another transaction may have changed the bookmark before it was
             # locked.
             changes = _differences(bookmark, wanted.get(bookmark.unique_key, {}))
@@ -366,7 +368,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
                 bookmark.updated_at = now
                 changed[frozenset(changes)].append(bookmark)
         for names, bookmarks in changed.items():
-            self.bulk_update(bookmarks, [*names, "updated_at"], MAX_UPDATED)
+            of_group.bulk_update(bookmarks, [*names, "updated_at"], MAX_UPDATED)
             announce_update(bookmarks, self.db, names)
         return sum(map(len, changed.values()))
 
