@@ -26,7 +26,7 @@ from usergroups.models import UserGroup
 
 from . import web_url
 from .public_ids import Duplicate, PublicIdQuerySet, parse_public_id
-from .tags import clean_tags, text_of_tags
+from .tags import MAX_TAGS, clean_tags, distinct, text_of_tags
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
@@ -345,7 +345,8 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         self, user_group: UserGroup, wanted: Mapping[UniqueKey, Mapping[str, Any]]
     ) -> int:
         """Update the user group's bookmarks with these unique keys to the
-        values, by field name, that ``wanted`` has for each.
+        values, by field name, that ``wanted`` has for each. Add its tags to
+        those of the bookmark, and do not replace a note.
 
         Return the number of bookmarks that changed. Call this in a
         transaction.
@@ -414,13 +415,24 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return found
 
 
-def _differences(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values, by field name, that differ from those of the
-    bookmark.
+def merge(current: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with ``current`` tags before the tags, and without the
+    note if there is one already.
     """
+    merged = dict(values)
+    if "tags" in merged:
+        merged["tags"] = distinct([*current["tags"], *merged["tags"]])[:MAX_TAGS]
+    if current["note"]:
+        merged.pop("note", None)
+    return merged
+
+
+def _differences(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values, by field name, that an update changes."""
+    current = {"tags": bookmark.tags, "note": bookmark.note}
     return {
         name: value
-        for name, value in values.items()
+        for name, value in merge(current, values).items()
         if value != getattr(bookmark, name)
     }
 

@@ -13,7 +13,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import TextIO
+from typing import Any, TextIO
 
 from django.utils.translation import gettext as _
 
@@ -21,7 +21,7 @@ from bookmarks.models import Bookmark, Collection
 
 from .decoding import MAX_LINE, read_lines
 from .field_names import FieldMap
-from .records import FIELDS, FileRecord, InvalidRecord, to_dict
+from .records import FIELDS, FileRecord, InvalidRecord, comma_list, to_dict
 
 # also after apostrophes, so that an import restores each cell exactly
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -30,6 +30,7 @@ ESCAPED_LATER_FORMULA = re.compile(rf"([;\r\n])'(?={FORMULA.pattern})")
 
 DELIMITERS = ",;\t"
 MAX_COLUMNS = 200  # because a row takes time for each column, also if it is short
+TAGS = FIELDS.index("tags")
 BEGINNING_OF_URL = re.compile("https?://", re.IGNORECASE)
 
 
@@ -169,9 +170,12 @@ def read(text: TextIO) -> Iterator[FileRecord]:
             problem = _("The row has %(number)s cells for %(columns)s columns.")
             yield InvalidRecord(line, problem % numbers)
         else:
-            cells = [*row[: columns.length], *[None] * (columns.length - len(row))]
+            missing = [""] * (columns.length - len(row))
+            cells: list[Any] = [*row[: columns.length], *missing]
             if is_our_own:
-                cells = [unescape(cell) if cell else cell for cell in cells]
+                cells = [unescape(cell) for cell in cells]
+                # No other character than the comma separates the tags.
+                cells[TAGS] = cells[TAGS].split(",")
             yield columns.record(line, cells)
 
 
@@ -195,6 +199,7 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
     yield csv_line(FIELDS)
     for item in items:
         values = to_dict(item)
+        values["tags"] = comma_list(values.get("tags", ()))
         yield csv_line([values.get(name) or "" for name in FIELDS])
 
 

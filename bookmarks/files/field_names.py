@@ -5,20 +5,22 @@ HTML. Here they are all as ``normalized`` returns them.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from .records import FIELDS, CollectionRecord, FileRecord, InvalidRecord, Record
+from usergroups.api import strict_json
+
+from .records import CollectionRecord, FileRecord, InvalidRecord, Record
 
 # The key under which Karakeep has an object with the URL. The names of its
 # values begin with "content." here.
 NESTED = "content"
 
 # The names of each field. If a record has several of them, the first one here
-# counts.
+# counts. Only tags and notes are taken from all of them.
 NAMES = {
     "url": ("url", "uri", "href", "link", "content.url"),
     "title": ("title", "name"),
@@ -38,7 +40,24 @@ NAMES = {
         "saveddate",
         "lastinteractiondate",
     ),
+    "tags": ("tags", "tagnames", "labels", "documenttags"),
+    "note": (
+        "note",
+        "description",
+        "extended",
+        "excerpt",
+        "selection",
+        "notes",
+        "highlights",
+        "annotations",
+    ),
 }
+
+# The fields that a record has one value for.
+SINGLE_FIELDS = ("url", "title", "collection", "created_at")
+
+# The keys of the texts in an object that is a tag or a highlight.
+TEXT_KEYS = ("name", "label", "quote", "text", "annotation", "note", "comment")
 
 # Another name for the title if the URL is named "href", as in the JSON files
 # of Pinboard.
@@ -119,11 +138,46 @@ def as_text(field: str, value: Any, left_out: dict[str, None]) -> str | None:
     return None
 
 
+def texts(value: Any) -> list[str]:
+    """Return the texts and numbers in a value, in a list of values, and under
+    TEXT_KEYS in an object among them.
+    """
+    found: list[Any] = []
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            found += [item.get(key) for key in TEXT_KEYS]
+        else:
+            found.append(item)
+    # True and False are integers as well.
+    return [
+        str(each)
+        for each in found
+        if each and isinstance(each, str | int | float) and each is not True
+    ]
+
+
+def split_tags(text: str) -> list[str]:
+    """Return the tags that are separated by commas, or else by ``|``.
+
+    The text may also be a list in JSON or in Python.
+    """
+    if text.startswith("["):
+        try:
+            return texts(strict_json.loads(text.encode()))
+        except ValueError:
+            text = text.strip("[]").replace("'", "")
+    separator = "," if "," in text else "|"
+    return [tag.strip().strip('"') for tag in text.split(separator)]
+
+
 class FieldMap:
-    """Maps the columns of a row, or the keys of an object, to FIELDS."""
+    """Maps the columns of a row, or the keys of an object, to the fields of a
+    record.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.length = len(names)
+        self.names = names
         # translated once to save time
         self.no_url = _("The entry has no URL.")
         # The position of each name. Of several equal names, the first counts.
@@ -131,19 +185,57 @@ class FieldMap:
         for position, name in enumerate(names):
             found.setdefault(normalized(name), position)
         accepted = dict(NAMES)
-        if "href" in found and "url" not in found:
+        self.is_of_pinboard = "href" in found and "url" not in found
+        if self.is_of_pinboard:
             accepted["title"] += (PINBOARD_TITLE,)
-        # The position of each of the FIELDS, or ``length`` if it has no name.
+        # The position of each of the SINGLE_FIELDS, or ``length`` if it has no
+        # name.
         self.positions: list[int] = []
-        for field in FIELDS:
+        for field in SINGLE_FIELDS:
             candidates = (found[name] for name in accepted[field] if name in found)
             self.positions.append(next(candidates, self.length))
+        self.tags = self.other_positions("tags", found)
+        self.notes = self.other_positions("note", found)
+        mapped = {*self.positions, *self.tags, *self.notes}
         # The positions and names of the values to report as left out.
         self.unmapped = [
             (position, name.strip())
             for position, name in enumerate(names)
-            if position not in self.positions and normalized(name) not in IDENTIFIERS
+            if position not in mapped and normalized(name) not in IDENTIFIERS
         ]
+
+    def other_positions(self, field: str, found: Mapping[str, int]) -> list[int]:
+        """Return the positions of the names of a field, in the order of NAMES,
+        that are not those of SINGLE_FIELDS.
+        """
+        positions = [found[name] for name in NAMES[field] if name in found]
+        return [each for each in positions if each not in self.positions]
+
+    def tags_of(self, value: Any) -> list[str]:
+        """Return the tags in a value."""
+        if isinstance(value, str):
+            value = value.split() if self.is_of_pinboard else split_tags(value)
+        return texts(value)
+
+    def collect(
+        self,
+        positions: list[int],
+        values: list[Any],
+        read: Callable[[Any], list[str]],
+        left_out: dict[str, None],
+    ) -> list[str]:
+        """Return what ``read`` returns for the values at these positions.
+
+        If that is nothing, and the value means something, add its name to
+        ``left_out``.
+        """
+        found = []
+        for position in positions:
+            texts_of_value = read(values[position])
+            if not texts_of_value and means_something(values[position]):
+                left_out[self.names[position]] = None
+            found += texts_of_value
+        return found
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
         """Return the record of these values, one for each of the names."""
@@ -161,14 +253,19 @@ class FieldMap:
             title = as_text("title", title, left_out)
         if collection is not None and not isinstance(collection, str):
             collection = as_text("collection", collection, left_out)
+        tags = self.collect(self.tags, values, self.tags_of, left_out)
+        note = "\n\n".join(self.collect(self.notes, values, texts, left_out))
         if url:
             if isinstance(url, str):
                 url = url.strip()
                 # Remove line breaks and tabs, as browsers do.
                 if not url.isprintable():
                     url = LINE_BREAKS.sub("", url)
-            return Record(line, url, title, collection, created_at, tuple(left_out))
-        if collection and not (title or created_at or left_out):
+            names = tuple(left_out)
+            return Record(
+                line, url, title, collection, created_at, names, tuple(tags), note
+            )
+        if collection and not (title or created_at or left_out or tags or note):
             return CollectionRecord(line, collection)
         return InvalidRecord(line, self.no_url, title or None)
 

@@ -19,11 +19,14 @@ from uuid_utils.compat import uuid7
 from bookmarks import web_url
 from bookmarks.models import (
     MAX_COLLECTION_NAME_LENGTH,
+    MAX_NOTE_LENGTH,
     MAX_TITLE_LENGTH,
     Bookmark,
     Collection,
 )
-from bookmarks.querysets import NO_COLLECTION, UniqueKey
+from bookmarks.querysets import NO_COLLECTION, UniqueKey, merge
+from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
+from bookmarks.web_url import CONTROL_CHARACTER
 from usergroups.api.deadlines import Deadline
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
@@ -143,7 +146,7 @@ def _store(
                 key, {"id": uuid7(), "collection_id": collections[name], **values}
             )
             if update:
-                merged |= _changes(values)
+                merged |= merge(merged, _changes(values))
     now = timezone.now()
     new = [
         values if values["created_at"] else {**values, "created_at": now}
@@ -163,7 +166,8 @@ def _store(
 
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that an update writes to an existing bookmark."""
-    return {name: values[name] for name in ("title", "created_at") if values[name]}
+    names = ("title", "created_at", "tags", "note")
+    return {name: values[name] for name in names if values[name]}
 
 
 def until(
@@ -229,11 +233,8 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
             _("The URL is longer than %(max)s characters.")
             % {"max": web_url.MAX_LENGTH}
         )
-    title = record.title or ""
-    _validate_text("title", title)
-    if len(title) > MAX_TITLE_LENGTH:
-        title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
-        report.shortened += 1
+    title = _text("title", record.title or "", MAX_TITLE_LENGTH, report)
+    note = _text("note", record.note, MAX_NOTE_LENGTH, report)
     created_at = parse_date(record.created_at)
     if created_at is None and record.created_at not in (None, ""):
         report.unusable_dates += 1
@@ -242,10 +243,36 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         "url": url,
         "url_digest": url.digest,
         "title": title,
-        "tags": [],
-        "note": "",
+        "tags": _tags(record.tags, report),
+        "note": note,
         "created_at": created_at,
     }
+
+
+def _text(name: str, text: str, max_length: int, report: Report) -> str:
+    """Return the text, shortened if it is too long."""
+    _validate_text(name, text)
+    if len(text) > max_length:
+        report.shortened += 1
+        return f"{text[: max_length - 1]}…"
+    return text
+
+
+def _tags(tags: Sequence[str], report: Report) -> list[str]:
+    """Return the tags as they are stored, and count those that are shortened
+    or dropped, or have control characters.
+    """
+    cleaned = []
+    for tag in tags:
+        trimmed = tag.strip()
+        _validate_text("tags", trimmed.replace("\0", ""))
+        valid = CONTROL_CHARACTER.sub(" ", trimmed)[:MAX_TAG_LENGTH].strip()
+        report.shortened += valid != trimmed
+        if valid:
+            cleaned.append(valid)
+    kept = distinct(cleaned)
+    report.shortened += max(0, len(kept) - MAX_TAGS)
+    return kept[:MAX_TAGS]
 
 
 def _validate_text(name: str, value: str) -> None:

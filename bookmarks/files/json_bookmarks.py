@@ -26,6 +26,7 @@ from .content import UnreadableFile
 from .decoding import read_chunks
 from .field_names import NAMES, NESTED, ObjectReader, means_something, normalized
 from .json_folders import (
+    ARRAY_KEYS,
     FOLDER_TYPES,
     LIST_KEYS,
     LISTS,
@@ -64,7 +65,7 @@ class Container:
     # The name of the collection for the bookmarks in it.
     collection: str = ""
     # The values of an object by key. Those of an array only show that it is
-    # not empty, unless it has ids of Karakeep's lists.
+    # not empty, unless it has one of ARRAY_KEYS: then they are here by number.
     values: dict[Any, Any] = field(default_factory=dict)
 
     def keep(self, key: str, value: Any) -> None:
@@ -72,11 +73,17 @@ class Container:
 
         Of other values, keep only whether they should be reported.
         """
-        is_list_id = self.key == LISTS and not self.is_object
-        if not is_list_id and normalized(key) in NEEDED_KEYS:
+        if self.is_needed_array:
+            if len(self.values) < MAX_KEYS:
+                self.values[len(self.values)] = value
+        elif normalized(key) in NEEDED_KEYS:
             self.values[key] = value
         elif len(self.values) < MAX_KEYS:
-            self.values[value if is_list_id else key] = means_something(value, key)
+            self.values[key] = means_something(value, key)
+
+    @property
+    def is_needed_array(self) -> bool:
+        return not self.is_object and normalized(self.key) in ARRAY_KEYS
 
     @property
     def may_be_folder(self) -> bool:
@@ -176,8 +183,8 @@ class JsonReader:
         container = self.container
         parent = container.parent
         self.container = parent
-        if parent.is_object and container.key == LISTS and not container.is_object:
-            parent.values[LISTS] = list(container.values)
+        if parent.is_object and container.is_needed_array:
+            parent.values[container.key] = list(container.values.values())
             return
         is_value = parent.is_object and container.key in OBJECT_KEYS
         if is_value and container.is_object:
@@ -188,7 +195,11 @@ class JsonReader:
         # If the parent is a bookmark, it reports this container as left out,
         # unless the container is empty or has records of its own.
         has_records = self.record_count > container.records_before
-        parent.keep(container.key, bool(container.values) and not has_records)
+        value: Any = bool(container.values) and not has_records
+        if value and container.is_object and parent.is_needed_array:
+            # A tag or a highlight.
+            value = container.values
+        parent.keep(container.key, value)
 
     def end_object(self, container: Container) -> None:
         """Add the records of an object that has ended, and its folder.
@@ -230,8 +241,11 @@ class JsonReader:
         """Add a bookmark that is in the folder with this path, or in lists
         with these ids.
         """
-        paths = [self.folders.path(each) for each in lists or ()]
-        paths = list(filter(None, paths))
+        paths: list[str] = []
+        if isinstance(lists, list):
+            ids = [each for each in lists if not isinstance(each, dict)]
+            paths = [self.folders.path(each) for each in dict.fromkeys(ids)]
+            paths = list(filter(None, paths))
         if paths:
             left_out = tuple(name for name in record.left_out if name != LISTS)
             record = record._replace(left_out=left_out)

@@ -5,7 +5,7 @@ from functools import reduce
 from typing import Any
 
 from .collection_names import join_path
-from .field_names import NAMES, NESTED, PINBOARD_TITLE
+from .field_names import NAMES, NESTED, TEXT_KEYS
 
 # Keys of arrays in which everything should be a bookmark or a folder.
 LIST_KEYS = frozenset(
@@ -27,6 +27,7 @@ LIST_KEYS = frozenset(
 NOT_BOOKMARKS = frozenset(
     {
         "annotations",  # wallabag
+        "highlights",
         "media",  # Raindrop
         "pinnedLinks",  # Linkwarden
         "rssSubscriptions",  # Linkwarden
@@ -35,7 +36,8 @@ NOT_BOOKMARKS = frozenset(
 
 # Keys whose values the reader needs, normalized.
 NEEDED_KEYS = LIST_KEYS.union(
-    {PINBOARD_TITLE, NESTED, "guid", "id", "parentid", "root", "type"},
+    {NESTED, "guid", "id", "parentid", "root", "type"},
+    TEXT_KEYS,
     *NAMES.values(),
 )
 
@@ -69,6 +71,9 @@ ROOTS = {
 # The key of Karakeep's lists of bookmarks, and of the ids of its lists in a
 # bookmark.
 LISTS = "lists"
+
+# Keys of arrays that are values of the object around them, normalized.
+ARRAY_KEYS = {LISTS, *NAMES["tags"], *NAMES["note"]}
 
 # Of folders around a folder that are found by their ids, which might form a
 # cycle.

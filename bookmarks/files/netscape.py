@@ -19,7 +19,13 @@ from .character_references import decode_text
 from .collection_names import join_path, split_path
 from .field_names import ObjectReader
 from .html_tokenizer import HtmlTokenizer, attributes
-from .records import CollectionRecord, FileRecord, InvalidRecord, to_dict
+from .records import (
+    CollectionRecord,
+    FileRecord,
+    InvalidRecord,
+    comma_list,
+    to_dict,
+)
 
 START_OF_LIST = "<DL><p>\n"
 END_OF_LIST = "</DL><p>\n"
@@ -33,9 +39,13 @@ START_OF_FILE = f"""<!DOCTYPE NETSCAPE-Bookmark-file-1>
 # In lists. Deeper ones are ignored, so that they take no memory.
 MAX_DEPTH = 1000
 
-# In characters of a title, which may be written as character references. The
-# rest is not read.
+# In characters of a title or a description, which may be written as character
+# references. The rest is not read.
 MAX_TEXT_LENGTH = 64 * 1024
+
+WHITE_SPACE = " \t\n\f\r"
+# Spaces that would not be part of a description.
+OUTER_SPACE = re.compile(r"\A[ \t\f]|[ \t\f]\Z")
 
 LISTS = {"dl", "ul", "ol"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
@@ -75,7 +85,7 @@ class NetscapeReader:
         self.tokens = HtmlTokenizer(text)
         # The records that the last token has completed.
         self.records: list[FileRecord] = []
-        # The text of the open link or heading so far, or None.
+        # The text of the open link, heading or description so far, or None.
         self.text: StringIO | None = None
         self.objects = ObjectReader()
         # The values of the last link, which gets a title when its text ends,
@@ -122,12 +132,8 @@ class NetscapeReader:
         yield from self.records
 
     def add_text(self, text: str) -> None:
-        if self.text is not None:
-            if self.text.tell() < MAX_TEXT_LENGTH:
-                self.text.write(text)
-        elif self.is_in_description and self.link and not text.isspace():
-            # A bookmark has no description. It is only reported as left out.
-            self.link["description"] = True
+        if self.text is not None and self.text.tell() < MAX_TEXT_LENGTH:
+            self.text.write(text)
 
     def start_tag(self, name: str, tag: re.Match[str]) -> None:
         if name == "a":
@@ -146,6 +152,8 @@ class NetscapeReader:
             self.start_list(name)
         elif name == "dd":
             self.is_in_description = True
+            # That of a folder is not imported.
+            self.text = StringIO() if self.link else None
         elif name not in MARKUP and self.text is not None:
             self.add_text(tag[0])
 
@@ -168,8 +176,14 @@ class NetscapeReader:
             # The same date, in whole seconds.
             values.pop("add_date", None)
         url = values.pop("href")
+        tags: dict[str, Any] = {}
+        if "created_at" in values and "tags" in values:
+            # Only exports of this service have CREATED_AT. No other character
+            # than the comma separates their tags.
+            tags["tags"] = values["tags"].split(",")
         self.link = {
             **values,
+            **tags,
             "url": url,
             "title": "",
             "collection": self.collection or None,
@@ -188,11 +202,16 @@ class NetscapeReader:
 
         ``is_closed`` tells whether the tag of a link or heading is closed.
         """
+        is_description = self.is_in_description
         self.is_in_description = False
         if self.text is None:
             return
-        text = decode_text(self.text.getvalue().replace("\0", ""))
+        text = self.text.getvalue().replace("\0", "")
         self.text = None
+        if is_description:
+            self.link["description"] = self.description(text)
+            return
+        text = decode_text(text)
         if not is_closed:
             # The white space before the next tag is not part of the text.
             text = text.strip()
@@ -203,6 +222,15 @@ class NetscapeReader:
             self.next_collection = self.heading.get("collection") or path
             self.is_title = self.heading["tag"] == "h1"
             self.heading = {}
+
+    def description(self, text: str) -> str:
+        """Return the description of the link that has this text."""
+        text = decode_text(text.strip(WHITE_SPACE))
+        if "created_at" in self.link or not text.endswith("[/linkding-notes]"):
+            return text
+        # A description and notes of linkding.
+        text = text.removesuffix("[/linkding-notes]")
+        return text.replace("[linkding-notes]", "\n\n").strip()
 
     def start_list(self, tag: str) -> None:
         if not self.outer_collections:
@@ -298,7 +326,16 @@ def _link(bookmark: Bookmark) -> str:
         f'CREATED_AT="{values["created_at"]}"'
     )
     url = _escape(bookmark.url)
-    return f'<DT><A HREF="{url}" {dates}>{_escape(bookmark.title)}</A>'
+    tags = _escape(comma_list(bookmark.tags))
+    if tags:
+        tags = f' TAGS="{tags}"'
+    link = f'<DT><A HREF="{url}" {dates}{tags}>{_escape(bookmark.title)}</A>'
+    if bookmark.note:
+        note = OUTER_SPACE.sub(
+            lambda space: f"&#{ord(space[0])};", _escape(bookmark.note)
+        )
+        link = f"{link}\n<DD>{note}"
+    return link
 
 
 def _escape(text: str) -> str:

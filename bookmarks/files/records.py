@@ -1,12 +1,14 @@
 """The records that readers yield, and the values that writers write."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from bookmarks.models import Bookmark, Collection
+from bookmarks.tags import distinct
 
 # The keys of a JSON object and the columns of a CSV file in an export. They
 # are also attributes of Record.
-FIELDS = ("url", "title", "collection", "created_at")
+FIELDS = ("url", "title", "collection", "created_at", "tags", "note")
 
 
 class Record(NamedTuple):
@@ -25,8 +27,10 @@ class Record(NamedTuple):
     # A value for ``parse_date``. None and "" mean that there is no date.
     created_at: Any = None
     # The names of values that the file has for the bookmark and that are not
-    # imported, such as its tags.
+    # imported, such as its icon.
     left_out: tuple[str, ...] = ()
+    tags: Sequence[str] = ()
+    note: str = ""
 
 
 class CollectionRecord(NamedTuple):
@@ -50,8 +54,18 @@ class InvalidRecord(NamedTuple):
 FileRecord = Record | CollectionRecord | InvalidRecord
 
 
-def to_dict(item: Bookmark | Collection) -> dict[str, str | None]:
-    """Return the FIELDS of a bookmark as text for an export.
+def comma_list(tags: Iterable[str]) -> str:
+    """Return the tags as a text in which commas separate them.
+
+    A comma in a tag becomes a space.
+    """
+    without_commas = (tag.replace(",", " ").strip() for tag in tags)
+    return ",".join(distinct(filter(None, without_commas)))
+
+
+def to_dict(item: Bookmark | Collection) -> dict[str, Any]:
+    """Return the FIELDS of a bookmark for an export: the tags as a list, and
+    the others as text.
 
     For an empty collection, return only its name.
     """
@@ -62,4 +76,6 @@ def to_dict(item: Bookmark | Collection) -> dict[str, str | None]:
         "title": item.title,
         "collection": item.collection.name if item.collection else None,
         "created_at": item.created_at.isoformat().replace("+00:00", "Z"),
+        "tags": item.tags,
+        "note": item.note,
     }

@@ -194,9 +194,9 @@ def test_unknown_columns_are_reported_as_left_out():
     """Not reported: ``id``, which has no meaning outside of the program, and
     the value 0, which says "not private".
     """
-    [record] = read("id,url,Note,private,title,name,Note\n7,https://a/,x,0,b,c,x")
+    [record] = read("id,url,More,private,title,name,More\n7,https://a/,x,0,b,c,x")
 
-    assert record.left_out == ("Note", "name")
+    assert record.left_out == ("More", "name")
 
 
 def test_a_row_with_only_a_collection_stands_for_an_empty_collection():

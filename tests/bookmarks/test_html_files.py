@@ -160,7 +160,7 @@ def test_values_that_a_bookmark_has_no_field_for_are_reported_unless_they_are_em
     <DL></DL>"""
 
     assert [record.left_out for record in read(html) if isinstance(record, Record)] == [
-        ("icon", "tags", "private", "description"),
+        ("icon", "private"),
         ("shortcuturl",),
     ]
 

@@ -164,8 +164,8 @@ def test_everything_is_reported(send, user_group, settings):
     BookmarkFactory(user_group=user_group, url=URL, title="Old")
     lines = [
         {"url": URL, "title": "New"},
-        {"url": f"{URL}1", "created_at": "yesterday", "tags": ["a"]},
-        {"url": f"{URL}2", "collection": "a" * 300, "tags": ["a"], "note": "b"},
+        {"url": f"{URL}1", "created_at": "yesterday", "unread": True},
+        {"url": f"{URL}2", "collection": "a" * 300, "unread": True, "icon": "b"},
         {"url": "example.com"},
         {"collection": "Empty"},
     ]
@@ -188,7 +188,7 @@ def test_everything_is_reported(send, user_group, settings):
         ],
         "unusable_dates": 1,
         "shortened": 1,
-        "left_out": [{"name": "tags", "count": 2}, {"name": "note", "count": 1}],
+        "left_out": [{"name": "unread", "count": 2}, {"name": "icon", "count": 1}],
         "error": None,
         "stopped_at": None,
     }

@@ -159,7 +159,7 @@ def test_a_description_is_a_title_only_in_files_of_pinboard():
     # Pinboard names the URL "href".
     [record] = read('[{"url": "https://a/", "description": "b"}]')
 
-    assert (record.title, record.left_out) == (None, ("description",))
+    assert (record.title, record.note) == (None, "b")
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,8 @@ EXPECTED = {
         {"Bookmarks bar": 2, "Bookmarks bar / Work / Reports": 1},
         unusable_dates=1,
     ),
-    "delicious.html": Expected(2, 2, {}, {"tags": 1, "description": 1, "private": 1}),
-    "diigo.html": Expected(
-        2, 2, {}, {"last_visit": 2, "tags": 2, "description": 1, "private": 1}
-    ),
+    "delicious.html": Expected(2, 2, {}, {"private": 1}),
+    "diigo.html": Expected(2, 2, {}, {"last_visit": 2, "private": 1}),
     "firefox.html": Expected(
         7,
         5,
@@ -58,8 +56,6 @@ EXPECTED = {
             "icon_uri": 1,
             "last_charset": 1,
             "shortcuturl": 1,
-            "tags": 1,
-            "description": 1,
             "feedurl": 1,
         },
         {
@@ -70,7 +66,7 @@ EXPECTED = {
         },
     ),
     "google_bookmarks.html": Expected(
-        3, 3, {}, {"description": 2}, {"Unlabeled": 1, "to read": 1, "travel": 1}
+        3, 3, {}, {}, {"Unlabeled": 1, "to read": 1, "travel": 1}
     ),
     "icab.html": Expected(2, 2, {}, {"last_visit": 1}, {"Café": 2}),
     "instapaper.html": Expected(
@@ -87,7 +83,7 @@ EXPECTED = {
         2,
         2,
         {},
-        {"last_modified": 2, "tags": 2, "toread": 1, "description": 1, "private": 1},
+        {"last_modified": 2, "toread": 1, "private": 1},
     ),
     "mozilla.html": Expected(
         5,
@@ -98,7 +94,6 @@ EXPECTED = {
             "post_data": 1,
             "web_panel": 1,
             "last_charset": 1,
-            "description": 1,
         },
         {"Mozilla Project": 2},
         unusable_dates=1,
@@ -112,7 +107,6 @@ EXPECTED = {
             "last_modified": 1,
             "aliasid": 1,
             "aliasof": 1,
-            "description": 1,
         },
         {"Persönlich": 2},
     ),
@@ -121,19 +115,23 @@ EXPECTED = {
         3, 3, collections={"Bookmarks bar": 1, "Trash": 1, "Speed Dial": 1}
     ),
     "pinboard.html": Expected(
-        2, 2, {}, {"private": 1, "toread": 1, "tags": 1, "description": 1}
+        2,
+        2,
+        {},
+        {
+            "private": 1,
+            "toread": 1,
+        },
     ),
-    "pocket.html": Expected(4, 4, {}, {"tags": 2}, {"Unread": 2, "Read Archive": 2}),
+    "pocket.html": Expected(4, 4, {}, {}, {"Unread": 2, "Read Archive": 2}),
     "raindrop.html": Expected(
         2,
         2,
         {},
         {
             "last_modified": 2,
-            "tags": 1,
             "data-cover": 1,
             "data-important": 1,
-            "description": 1,
         },
         {"Recipes": 1, "Recipes / Cakes": 1},
     ),
@@ -148,7 +146,12 @@ EXPECTED = {
         },
     ),
     "shaarli.html": Expected(
-        3, 2, {14: NO_SCHEME}, {"private": 1, "tags": 1, "description": 1}
+        3,
+        2,
+        {14: NO_SCHEME},
+        {
+            "private": 1,
+        },
     ),
     "export_for_browsers.jsonl": Expected(3, 3),
     "yandex.html": Expected(2, 2, {}, {"icon": 1}, {"Панель закладок": 2}),
@@ -167,7 +170,7 @@ EXPECTED = {
         4,
         3,
         {2: NEITHER_HTTP_NOR_HTTPS},
-        {"lastModified": 3, "tags": 1, "charset": 1, "annos": 1, "keyword": 1},
+        {"lastModified": 3, "charset": 1, "annos": 1, "keyword": 1},
         {
             "Bookmarks Toolbar / A // B": 1,
             "Bookmarks Toolbar / Empty": 0,
@@ -175,14 +178,12 @@ EXPECTED = {
         },
     ),
     "csv_quotes.csv": Expected(3, 3, {}, {"status": 3}),
-    "instapaper.csv": Expected(
-        2, 2, {}, {"Selection": 1, "Tags": 1}, {"Unread": 1, "Archive": 1}
-    ),
+    "instapaper.csv": Expected(2, 2, {}, {}, {"Unread": 1, "Archive": 1}),
     "karakeep.json": Expected(
         4,
         2,
         {3: NO_URL, 4: NO_URL},
-        {"tags": 1, "note": 1, "archived": 1},
+        {"archived": 1},
         {"A list": 1},
     ),
     "karakeep_lists.json": Expected(
@@ -197,10 +198,7 @@ EXPECTED = {
         2,
         {},
         {
-            "description": 1,
-            "notes": 1,
             "unread": 1,
-            "tag_names": 1,
             "date_modified": 1,
             "is_archived": 1,
         },
@@ -210,14 +208,16 @@ EXPECTED = {
         2,
         2,
         {},
-        {"description": 1, "updatedAt": 2, "tags": 1},
+        {
+            "updatedAt": 2,
+        },
         {"Unorganized": 1, "Unorganized / Work": 1, "Empty": 0},
     ),
     "linkwarden_nested.json": Expected(
         3,
         3,
         {},
-        {"tags": 1},
+        {},
         {"Work": 0, "Home": 0, "Work / Inbox": 1, "Home / Inbox": 2},
     ),
     "omnivore.json": Expected(
@@ -225,9 +225,7 @@ EXPECTED = {
         2,
         {},
         {
-            "description": 1,
             "state": 2,
-            "labels": 1,
             "updatedAt": 1,
             "readingProgress": 1,
         },
@@ -236,16 +234,16 @@ EXPECTED = {
         2,
         2,
         {},
-        {"extended": 1, "tags": 1, "shared": 2, "toread": 1},
+        {"shared": 2, "toread": 1},
         unusable_dates=1,
     ),
-    "pinboard_false_title.json": Expected(1, 1, {}, {"tags": 1, "shared": 1}),
-    "pocket.csv": Expected(2, 2, {}, {"tags": 1, "status": 2}, unusable_dates=1),
+    "pinboard_false_title.json": Expected(1, 1, {}, {"shared": 1}),
+    "pocket.csv": Expected(2, 2, {}, {"status": 2}, unusable_dates=1),
     "raindrop_api.json": Expected(
         1,
         1,
         {},
-        {"excerpt": 1, "media": 1, "tags": 1, "collection": 1},
+        {"media": 1, "collection": 1},
     ),
     "pocket_url_with_line_break.csv": Expected(1, 1, {}, {"status": 1}),
     "readwise.csv": Expected(
@@ -253,7 +251,6 @@ EXPECTED = {
         3,
         {},
         {
-            "Document tags": 2,
             "Reading progress": 1,
             "Location": 3,
             "Seen": 3,
@@ -263,7 +260,7 @@ EXPECTED = {
         3,
         2,
         {5: NEITHER_HTTP_NOR_HTTPS},
-        {"note": 1, "tags": 1, "cover": 1, "favorite": 1},
+        {"cover": 1, "favorite": 1},
         {"Unsorted": 1, "Work/Projects": 1},
     ),
     "wallabag.json": Expected(
@@ -273,9 +270,7 @@ EXPECTED = {
         {
             "is_archived": 1,
             "is_starred": 1,
-            "tags": 1,
             "updated_at": 1,
-            "annotations": 1,
             "content": 1,
             "mimetype": 1,
             "language": 1,
@@ -420,3 +415,62 @@ def test_titles_and_dates_are_kept(user_group, name, url, title, created_at):
     bookmark = Bookmark.objects.get(url=url)
     moment = bookmark.created_at.replace(tzinfo=None)
     assert (bookmark.title, str(moment)) == (title, created_at)
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "tags", "note"),
+    [
+        (
+            "delicious.html",
+            "http://example.com/delicious",
+            ["web", "tools"],
+            "Notes with markup & an ampersand",
+        ),
+        (
+            "diigo.html",
+            "https://example.com/diigo",
+            ["two words", "one"],
+            "A comment",
+        ),
+        (
+            "linkding.html",
+            "https://example.com/linkding",
+            ["a", "b"],
+            "Description\n\nThe *notes*",
+        ),
+        (
+            "shaarli.html",
+            "https://example.com/shaarli",
+            ["secret", "self-hosted"],
+            "A description in *Markdown*\n\nwith two paragraphs",
+        ),
+        ("pocket.html", "https://example.com/untitled", [], ""),
+        ("firefox.json", "https://example.com/1", ["red", "blue"], ""),
+        ("instapaper.csv", "https://example.com/2", ["red"], "Selected\ntext"),
+        ("karakeep.json", "https://example.com/1", ["red"], "A note"),
+        (
+            "linkding.json",
+            "https://example.com/1",
+            ["red"],
+            "A description\n\nA note",
+        ),
+        ("linkwarden.json", "https://example.com/1", ["red", "blue"], "A note"),
+        ("omnivore.json", "https://example.com/1", ["red"], "A description"),
+        ("pinboard.json", "https://example.com/1", ["red", "blue"], "A note"),
+        ("pocket.csv", "https://example.com/1", ["red", "blue"], ""),
+        (
+            "raindrop.csv",
+            "https://example.com/1",
+            ["red", "blue"],
+            "A note\nof two lines",
+        ),
+        ("raindrop_api.json", "https://example.com/r1", ["a"], "e"),
+        ("readwise.csv", "https://example.com", ["tag1", "tag2"], ""),
+        ("wallabag.json", "https://example.com/1", ["red"], "y\n\nx"),
+    ],
+)
+def test_tags_and_notes_are_kept(user_group, name, url, tags, note):
+    imported(user_group, records(name))
+
+    bookmark = Bookmark.objects.get(url=url)
+    assert (bookmark.tags, bookmark.note) == (tags, note)
