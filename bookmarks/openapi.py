@@ -264,7 +264,7 @@ REPORT = {
     "refusals": [{"reason": NO_SCHEME, "count": 1, "lines": [88]}],
     "unusable_dates": 2,
     "shortened": 0,
-    "left_out": [{"name": "tags", "count": 310}],
+    "left_out": [{"name": "icon", "count": 310}],
     "error": None,
     "stopped_at": None,
 }

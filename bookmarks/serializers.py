@@ -321,8 +321,8 @@ class ImportQuery(serializers.Serializer[Any]):
     update = serializers.BooleanField(  # type: ignore[assignment]
         default=False,
         help_text=(
-            "Whether existing bookmarks get the values that the file has for them, "
-            "such as titles."
+            "Whether existing bookmarks get the titles, the dates and the further tags "
+            "that the file has for them, and its notes if they have none."
         ),
     )
 

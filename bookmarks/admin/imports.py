@@ -60,7 +60,10 @@ class ImportForm(forms.Form):
     )
     update = forms.BooleanField(
         label=_("Update existing bookmarks"),
-        help_text=_("Give them the values in the file."),
+        help_text=_(
+            "Give them the titles and dates in the file, add its tags, and fill empty "
+            "notes."
+        ),
         required=False,
     )
 

@@ -175,7 +175,7 @@ def read(text: TextIO) -> Iterator[FileRecord]:
             if is_our_own:
                 cells = [unescape(cell) for cell in cells]
                 # No other character than the comma separates the tags.
-                cells[TAGS] = cells[TAGS].split(",")
+                cells[TAGS] = cells[TAGS] and cells[TAGS].split(",")
             yield columns.record(line, cells)
 
 

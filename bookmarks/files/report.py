@@ -64,7 +64,7 @@ class Report:
     New ones get the date of the import.
     """
     shortened: int = 0
-    """The number of shortened texts.
+    """The number of shortened texts, and of tags that were cleaned or dropped.
 
     The name of a collection counts once for each of its bookmarks.
     """
@@ -126,7 +126,10 @@ class Report:
             )
             yield text % {"count": self.unusable_dates}
         if self.shortened:
-            text = _("Texts that were too long and were shortened: %(count)s.")
+            text = _(
+                "Texts and tags that were too long, too many or invalid, and were "
+                "shortened: %(count)s."
+            )
             yield text % {"count": self.shortened}
         if self.left_out:
             names = ", ".join(

@@ -43,7 +43,14 @@ def export(tmp_path):
         ]
     inner = Collection(name="It's / R&D\n<1>")
     items += [
-        Bookmark(url=f"{URL}?a=1&b=2", title="", created_at=TIME, collection=inner),
+        Bookmark(
+            url=f"{URL}?a=1&b=2",
+            title="",
+            created_at=TIME,
+            collection=inner,
+            tags=["it's", "R&D"],
+            note="One & <b>\nTwo",
+        ),
         Bookmark(url=f"{URL}2", title='"&#39;"', created_at=TIME, collection=inner),
     ]
     path = tmp_path / "export.html"
@@ -130,12 +137,15 @@ def test_firefox_imports_an_export(export, tmp_path):
     log = tmp_path / "log"
     firefox = ["firefox-esr", "--headless", "--profile", profile]
 
-    with running_server(firefox, log, lambda: len(bookmarks_in(profile)) >= 5):
+    # A bookmark is there again in the folder of each of its two tags.
+    with running_server(firefox, log, lambda: len(bookmarks_in(profile)) >= 7):
         stored = bookmarks_in(profile)
 
     inner = ("R&D\n<1>", "It's")
     time = TIME.timestamp() * 1_000_000
-    assert stored == [
+    tagged = [(row[0], row[2]) for row in stored if row[3] == "tags"]
+    assert tagged == [(f"{URL}?a=1&b=2", "it's"), (f"{URL}?a=1&b=2", "R&D")]
+    assert [row for row in stored if row[3] != "tags"] == [
         (f"{URL}apostrophe", "It's a title", "menu", "", time),
         (f"{URL}it's", "URL", "menu", "", time),
         (f"{URL}newline", "line one\nline two", "menu", "", time),

@@ -150,6 +150,19 @@ def test_a_file_that_ends_in_a_tag_is_reported():
     ]
 
 
+def test_a_description_is_the_note_of_its_bookmark():
+    html = f"""{BEFORE}<DT><A HREF="https://a/" TAGS="a, b">A</A>
+    <DD>First &amp; <b>second</b>
+    line of <int>
+    <DT><H3>Folder</H3>
+    <DD>A folder's description"""
+
+    record = read(html)[1]
+
+    assert record.tags == ("a", "b")
+    assert record.note == "First & second\n    line of <int>"
+
+
 def test_values_that_a_bookmark_has_no_field_for_are_reported_unless_they_are_empty_or_0():
     html = """<DL><DT><A HREF="https://a/" ADD_DATE="1" ICON="data:," TAGS="a,b" PRIVATE="1" TOREAD="0" FEED="">A</A>
     <DD>A <b>description</b> of A

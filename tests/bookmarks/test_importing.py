@@ -243,6 +243,61 @@ def test_the_last_title_and_date_in_a_file_are_stored(
     assert (stored.title, stored.created_at) == ("Last", NEW)
 
 
+def test_an_update_adds_tags_and_fills_an_empty_note(user_group, bookmark):
+    noted = BookmarkFactory(user_group=user_group, url=f"{URL}n", note="Old")
+    Bookmark.objects.filter(pk=bookmark.pk).update(tags=["a", "B"])
+
+    with recorded() as sent:
+        report = update(
+            user_group,
+            Record(1, URL, tags=["b", "c"], note="New"),
+            Record(2, URL, tags=["d"], note="Newer"),
+            Record(3, noted.url, note="New"),
+        )
+
+    assert (report.updated, report.existing) == (1, 2)
+    bookmark.refresh_from_db()
+    noted.refresh_from_db()
+    assert (bookmark.tags, bookmark.note) == (["a", "B", "c", "d"], "New")
+    assert noted.note == "Old"
+    assert sent == [expected("updated", bookmark, fields={"tags", "note"})]
+
+
+def test_a_repeated_import_with_tags_changes_nothing(user_group):
+    record = Record(1, URL, tags=["a", "A", " "], note="b")
+
+    first = update(user_group, record)
+    second = update(user_group, record)
+
+    assert (first.created, second.updated, second.existing) == (1, 0, 1)
+    [stored] = Bookmark.objects.all()
+    assert (stored.tags, stored.note) == (["a"], "b")
+
+
+@pytest.mark.parametrize(
+    ("tags", "stored", "shortened"),
+    [
+        ([" a ", "a"], ["a"], 0),
+        (["a" * 101], ["a" * 100], 1),
+        (["a\nb", "\0"], ["a b"], 2),
+        ([str(n) for n in range(52)], [str(n) for n in range(50)], 2),
+    ],
+    ids=["trimmed", "long", "control characters", "many"],
+)
+def test_tags_are_cleaned_and_shortened(user_group, tags, stored, shortened):
+    report = imported(user_group, [Record(1, URL, tags=tags)])
+
+    assert Bookmark.objects.get().tags == stored
+    assert (report.created, report.shortened) == (1, shortened)
+
+
+def test_a_note_that_is_too_long_is_shortened(user_group):
+    report = imported(user_group, [Record(1, URL, note="a" * 10_001)])
+
+    assert Bookmark.objects.get().note == "a" * 9999 + "…"
+    assert report.shortened == 1
+
+
 def test_an_update_announces_changed_titles(user_group, bookmark):
     """Dates are not announced, because the field ``created_at`` is not
     editable.

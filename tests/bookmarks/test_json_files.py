@@ -186,10 +186,54 @@ def test_names_of_dates_are_compared_without_case_and_separators(file_format, na
     assert (record.created_at, record.left_out) == ("2023-11-14", ())
 
 
+@pytest.mark.parametrize("file_format", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("more", "tags"),
+    [
+        ('"tags": ["a", "b c", 2024]', ("a", "b c", "2024")),
+        ('"labels": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]', ("a", "b")),
+        ('"tag_names": ["a"], "tags": "b, c"', ("b", "c", "a")),
+        ('"Tags": "a|b c"', ("a", "b c")),
+        ('"tags": "[\\"a,b\\", \\"c\\"]"', ("a,b", "c")),
+        ('"tags": null, "labels": []', ()),
+    ],
+)
+def test_tags_are_read_from_lists_and_texts(file_format, more, tags):
+    [record] = read('{"url": "https://a/", %s}' % more, file_format)
+
+    assert (record.tags, record.left_out) == (tags, ())
+
+
+def test_tags_of_pinboard_are_separated_by_spaces():
+    [record] = read('[{"href": "https://a/", "description": "A", "tags": "b c,d"}]')
+
+    assert (record.title, record.tags) == ("A", ("b", "c,d"))
+
+
+@pytest.mark.parametrize("file_format", ["json", "jsonl"])
+def test_the_parts_of_a_note_are_joined_by_blank_lines(file_format):
+    more = (
+        '"highlights": [{"text": "d", "note": "e"}, {"text": "f"}], "excerpt": "c", '
+        '"description": "b", "note": "a"'
+    )
+
+    [record] = read('{"url": "https://a/", %s}' % more, file_format)
+
+    assert (record.note, record.left_out) == ("a\n\nb\n\nc\n\nd\n\ne\n\nf", ())
+
+
+@pytest.mark.parametrize("file_format", ["json", "jsonl"])
+@pytest.mark.parametrize("name", ["tags", "note", "lists"])
+def test_values_that_contain_no_text_are_reported(file_format, name):
+    [record] = read('{"url": "https://a/", "%s": true}' % name, file_format)
+
+    assert (record.tags, record.note, record.left_out) == ((), "", (name,))
+
+
 @pytest.mark.parametrize("value", ["null", "false", "0", '""', '"0"', "[]", "{}"])
 def test_empty_values_are_not_reported_as_left_out(value):
     [record] = read(
-        '[{"url": "https://a/", "note": %s, "more": {"a": [{"b": 1}]}}]' % value
+        '[{"url": "https://a/", "unread": %s, "more": {"a": [{"b": 1}]}}]' % value
     )
 
     assert record.left_out == ("more",)
@@ -254,7 +298,7 @@ def test_bookmarks_in_bookmarks_are_read_except_under_keys_such_as_annotations()
 
     assert read('[{"url": "https://example.com/", "title": "A", %s}]' % more) == [
         Record(1, "https://c/", None, "A"),
-        Record(2, URL, "A", left_out=("annotations", "x")),
+        Record(2, URL, "A", left_out=("x", "annotations")),
     ]
 
 

@@ -47,7 +47,11 @@ def names(user_group):
 
 def stored(user_group):
     rows = Bookmark.objects.filter(user_group=user_group).order_by("pk")
-    return list(rows.values_list("url", "title", "collection__name", "created_at"))
+    return list(
+        rows.values_list(
+            "url", "title", "collection__name", "created_at", "tags", "note"
+        )
+    )
 
 
 def fill(user_group, collections):
@@ -113,19 +117,33 @@ moments = st.datetimes(timezones=st.just(UTC)).filter(
 @pytest.mark.parametrize("file_format", EXPORT_FORMATS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    title=text,
-    collection=st.none() | text.filter(len),
-    moment=moments,
-)
-def test_a_round_trip_keeps_any_text_and_time(
-    db, file_format, title, collection, moment
-):
-    user_group = UserGroupFactory()
-    imported(
-        user_group,
-        [Record(1, f"{URL}{uuid4()}", title, collection, moment.isoformat())],
+    values=st.fixed_dictionaries(
+        {
+            "title": text,
+            "collection": st.none() | text.filter(len),
+            "created_at": moments.map(datetime.isoformat),
+            "tags": st.lists(text.map(lambda tag: tag.replace(",", "|")), max_size=4),
+            "note": text,
+        }
     )
+)
+def test_a_round_trip_keeps_any_text_and_time(db, file_format, values):
+    user_group = UserGroupFactory()
+    imported(user_group, [Record(1, f"{URL}{uuid4()}", **values)])
 
     copy = import_into_new_group(file_format, exported(user_group, file_format))
 
     assert stored(copy) == stored(user_group)
+
+
+@pytest.mark.parametrize("file_format", EXPORT_FORMATS)
+def test_a_comma_in_a_tag_is_a_space_in_html_and_csv(user_group, file_format):
+    tags = ["a,b", "A b", ",", "c|d"]
+    BookmarkFactory(user_group=user_group, tags=tags)
+    text = exported(user_group, file_format)
+
+    copy = import_into_new_group(file_format, text)
+
+    assert exported(copy, file_format) == text
+    [bookmark] = Bookmark.objects.filter(user_group=copy)
+    assert bookmark.tags == (tags if file_format == "jsonl" else ["a b", "c|d"])

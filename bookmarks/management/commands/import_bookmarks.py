@@ -53,7 +53,10 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--update",
             action="store_true",
-            help="Give existing bookmarks the values that are in the file.",
+            help=(
+                "Give existing bookmarks the titles and dates in the file, add its "
+                "tags, and fill empty notes."
+            ),
         )
         parser.add_argument(
             "--dry-run",
