@@ -382,8 +382,8 @@ class ReportSerializer(serializers.Serializer[Any]):
     )
     shortened = serializers.IntegerField(
         help_text=(
-            "The number of shortened texts. The name of a collection counts once for "
-            "each of its bookmarks."
+            "The number of shortened texts, and of tags that were cleaned or dropped. "
+            "The name of a collection counts once for each of its bookmarks."
         )
     )
     left_out = LeftOutSerializer(

@@ -84,7 +84,9 @@ def test_a_title_that_is_too_long_is_shortened_and_reported(user_group):
     )
 
     assert (report.created, report.refused, report.shortened) == (2, 0, 1)
-    assert list(report.remarks) == ["Texts that were too long and were shortened: 1."]
+    assert list(report.remarks) == [
+        "Texts and tags that were too long, too many or invalid, and were shortened: 1."
+    ]
     assert {bookmark.title for bookmark in Bookmark.objects.all()} == {
         "a" * 1000,
         "b" * 999 + "…",
