@@ -293,9 +293,10 @@ import_bookmarks = file_operation(
         "`format`, the body may have any Content-Type. Its `charset` names the file's "
         "encoding. Existing bookmarks are not changed without `update`, so the same "
         "file can be imported again after any error. An invalid record does not "
-        "affect the others.\n\nThe size of the body is limited, also after it is "
-        "decompressed. Send a larger file in parts of JSON Lines. So is the time: the "
-        "report's `stopped_at` is the place at which an import ended because of it."
+        "affect the others. The body may be a ZIP with one file.\n\nThe size of the "
+        "body is limited, and so is that of the file in a ZIP. Send a larger file in "
+        "parts of JSON Lines. So is the time: the report's `stopped_at` is the place "
+        "at which an import ended because of it."
     ),
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
     request={
@@ -305,7 +306,12 @@ import_bookmarks = file_operation(
         for media_type, text in IMPORT_EXAMPLES.items()
     },
     responses={200: success_response("What was imported.", report=REPORT)},
-    errors=[INVALID_FORMAT, MissingField("format"), exceptions.InvalidCollection()],
+    errors=[
+        INVALID_FORMAT,
+        MissingField("format"),
+        exceptions.InvalidCollection(),
+        exceptions.UnreadableImport("No bookmarks found. The file looks like CSV."),
+    ],
 )
 
 export_bookmarks = file_operation(

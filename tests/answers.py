@@ -1,6 +1,11 @@
 """Check the shape of error responses, and represent objects as responses do."""
 
-CLIENT_ERRORS_WITH_STATUS_400 = {"parse_error", "bad_request", "too_many_values"}
+CLIENT_ERRORS_WITH_STATUS_400 = {
+    "parse_error",
+    "bad_request",
+    "too_many_values",
+    "unreadable_file",
+}
 
 
 def errors(response, status=400):
