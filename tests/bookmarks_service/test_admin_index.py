@@ -20,7 +20,8 @@ TABLE = AccessToken._meta.db_table
 
 
 def test_tokens_that_need_attention_are_listed(admin_client):
-    expiring, unused = ApiTokenFactory(expiring=True), AccessTokenFactory(unused=True)
+    expiring = ApiTokenFactory(expiring=True)
+    unused = AccessTokenFactory(unused=True)
     others = [
         ApiTokenFactory(),
         ApiTokenFactory(expired=True),
@@ -96,7 +97,9 @@ def test_a_panel_reads_a_limited_number_of_tokens(admin_client):
             node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
             for node in scans
         ]
-        assert scans and sum(read) <= 10_001
+        assert scans
+        # To find the newest 10,000, PostgreSQL reads the one before them.
+        assert sum(read) <= 10_001
 
 
 def test_recent_changes_are_listed(admin_client):
