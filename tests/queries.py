@@ -41,9 +41,10 @@ def plan_nodes(sql: str, options: str = "FORMAT JSON") -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN ({options}) {sql}")
         [(plans,)] = cursor.fetchall()
-    return list(
-        nodes((json.loads(plans) if isinstance(plans, str) else plans)[0]["Plan"])
-    )
+    if isinstance(plans, str):
+        plans = json.loads(plans)
+    [plan] = plans
+    return list(nodes(plan["Plan"]))
 
 
 @contextmanager
