@@ -2,7 +2,8 @@
 read to their end.
 """
 
-import gzip
+import io
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from django.conf import settings
@@ -12,9 +13,9 @@ from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import log_in_with
-from tests.bookmarks.factories import BookmarkFactory
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa: F401
 from tests.usergroups.factories import UserGroupFactory
 
@@ -31,8 +32,8 @@ def user_group():
 
 @pytest.fixture
 def upload(admin_client, user_group):
-    """Return a function that uploads a file as an operator and returns the
-    response and the text of the page.
+    """Return a function that uploads a file as an operator and returns the page
+    that follows.
     """
 
     def upload(name="a.csv", content=CSV, client=admin_client, **fields):
@@ -40,7 +41,7 @@ def upload(admin_client, user_group):
         response = client.post(
             IMPORT, {"user_group": user_group.pk, "file": file, **fields}, follow=True
         )
-        return response, response.content.decode()
+        return response.content.decode()
 
     return upload
 
@@ -48,7 +49,7 @@ def upload(admin_client, user_group):
 def test_a_file_over_the_limit_is_refused(upload, settings):
     settings.BOOKMARKS_MAX_IMPORT_SIZE = len(CSV) - 1
 
-    _, page = upload()
+    page = upload()
 
     assert "The file is larger than" in page
     assert not Bookmark.objects.exists()
@@ -59,70 +60,103 @@ def test_an_upload_needs_the_csrf_token(upload):
     log_in_with(client, "add_bookmark", "add_collection", "view_usergroup")
     client.get(IMPORT)
 
-    refused, _ = upload(client=client)
+    assert "The form was not accepted" in upload(client=client)
     token = client.cookies[settings.CSRF_COOKIE_NAME].value
-    _, page = upload(client=client, csrfmiddlewaretoken=token)
-
-    assert refused.status_code == 403
-    assert "1000 new" in page
+    assert "1000 new" in upload(client=client, csrfmiddlewaretoken=token)
 
 
-def test_a_compressed_file_is_imported(upload):
-    _, page = upload("A.CSV.GZ", gzip.compress(CSV))
+def zipped(*names):
+    """Return a ZIP that contains CSV under these names."""
+    archive = io.BytesIO()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as written:
+        for name in names:
+            written.writestr(name, CSV)
+    return archive.getvalue()
 
-    assert "1000 new" in page
+
+def test_the_file_in_a_zip_is_imported(upload):
+    assert "1000 new" in upload("A.ZIP", zipped("B.CSV"))
+
+
+def test_the_file_of_a_profile_of_chrome_is_imported(upload):
+    content = b'{"roots": {"other": {"children": [{"url": "https://a/"}]}}}'
+
+    assert "<li>1 new</li>" in upload("Bookmarks", content)
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    ("name", "content", "problem"),
     [
-        (gzip.compress(CSV)[:-10], "The compressed file ends too early."),
-        (gzip.compress(CSV) + b"nonsense", "The compressed file is damaged."),
+        ("a.zip", zipped("a.csv", "b.csv"), "A ZIP must contain one file, but this"),
+        ("a.zip", zipped("a.txt"), "The file extension is not supported."),
+        ("a.zip", zipped("a.csv")[:-10], "The ZIP is damaged or encrypted."),
+        ("a.csv", b"%PDF-1.7", "The file is binary."),
     ],
-    ids=["cut", "nonsense"],
+    ids=["two files", "unknown format", "cut", "binary"],
 )
-def test_a_file_that_cannot_be_read_to_its_end_is_reported_with_what_was_stored(
-    upload, content, problem
+def test_a_file_that_cannot_be_opened_is_an_error_of_the_form(
+    upload, name, content, problem
 ):
-    response, page = upload("a.csv.gz", content)
+    page = upload(name, content)
 
-    assert response.status_code == 200
     assert problem in page
-    assert "1000 new" in page
-    assert Bookmark.objects.count() == 1000
-    assert LogEntry.objects.get().change_message == "Imported bookmarks: 1000"
-
-
-def test_an_archive_is_reported_and_nothing_is_stored(upload):
-    response, page = upload("a.csv.gz", b"PK\x03\x04" + CSV)
-
-    assert response.status_code == 200
-    assert "The file is an archive or another binary file." in page
     assert not Bookmark.objects.exists()
-    assert not LogEntry.objects.exists()
 
 
-def test_a_file_that_is_too_large_when_it_is_decompressed_is_reported(upload, settings):
+def test_a_damaged_file_is_reported_with_what_was_stored(upload):
+    page = upload("a.json", b'[{"url": "https://a/"}, x]')
+
+    assert "The file cannot be read after 1 bookmarks" in page
+    assert "<li>1 new</li>" in page
+    assert LogEntry.objects.get().change_message == "Imported bookmarks: 1"
+
+
+def test_the_file_in_a_zip_may_have_the_maximum_size(upload, settings):
     settings.BOOKMARKS_MAX_IMPORT_SIZE = len(CSV) - 10
 
-    response, page = upload("a.csv.gz", gzip.compress(CSV))
+    page = upload("a.zip", zipped("a.csv"))
 
-    assert response.status_code == 200
-    assert (
-        f"The file is larger than {len(CSV) - 10} bytes when it is decompressed."
-        in page
-    )
-    assert "999 new" in page  # all but the last line, which is cut off
+    assert f"The file in the ZIP is larger than {len(CSV) - 10} bytes." in page
+
+
+def test_the_encoding_of_a_file_can_be_named(upload):
+    content = "url,title\nhttps://a/,Привет\n".encode("koi8-r")
+
+    assert "1 refused" in upload(content=content)
+    assert "1 new" in upload(content=content, encoding="koi")
+    assert Bookmark.objects.get().title == "Привет"
+
+
+def test_an_unknown_encoding_is_an_error_of_the_form(upload):
+    page = upload(encoding="unheard-of")
+
+    assert "unheard-of is not the name of an encoding of text." in page
+    assert not Bookmark.objects.exists()
+
+
+def test_a_file_is_imported_into_a_chosen_collection(upload, user_group):
+    collection = CollectionFactory(user_group=user_group)
+    content = b"url,collection\nhttps://a/,Another\n"
+
+    assert "1 new" in upload(content=content, collection=collection.pk)
+    assert Bookmark.objects.get().collection == collection
+    assert Collection.objects.count() == 1
+
+
+def test_a_collection_of_another_user_group_is_an_error_of_the_form(upload):
+    page = upload(collection=CollectionFactory().pk)
+
+    assert "The user group has no such collection." in page
+    assert not Bookmark.objects.exists()
 
 
 def test_existing_bookmarks_are_updated_if_the_operator_wants_it(upload, user_group):
     BookmarkFactory(user_group=user_group, url="https://a/", title="Old")
     content = b"url,title\nhttps://a/,New\nhttps://b/,\n"
 
-    _, page_without_update = upload(content=content)
-    _, page = upload(content=content, update="on")
+    assert "updated" not in upload(content=content)
+    page = upload(content=content, update="on")
 
-    assert "updated" not in page_without_update
     assert "<li>1 updated</li>" in page
     assert "<li>1 already existed</li>" in page
     assert Bookmark.objects.get(url="https://a/").title == "New"
@@ -140,7 +174,7 @@ def test_what_was_imported_before_the_database_fails_is_in_the_history(
 
     act_after_first_chunk(monkeypatch, fail)  # after two of the three bookmarks
 
-    _, page = upload(content=b"url\nhttps://a/\nhttps://b/\nhttps://c/\n")
+    page = upload(content=b"url\nhttps://a/\nhttps://b/\nhttps://c/\n")
 
     assert "The database failed. Try the file again." in page
     assert Bookmark.objects.count() == 2
