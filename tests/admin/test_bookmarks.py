@@ -13,9 +13,9 @@ from django.utils import timezone
 from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import (
     confirm,
+    form_at,
     listed,
     open_confirmation,
-    shown_form,
     url,
 )
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -368,7 +368,7 @@ def as_browser(form):
 
 def shown_bookmark(client, bookmark, query=""):
     address = url("bookmarks_bookmark_change", bookmark.pk) + query
-    form = shown_form(client, None, address)
+    form = form_at(client, address)
     return as_browser({**form, "collection": form["collection"] or ""})
 
 

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.forms import CharField
 
-from tests.admin.actions import act, allow_only, log_in_with, save, shown_form, url
+from tests.admin.actions import act, allow_only, form_at, log_in_with, save, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
@@ -141,7 +141,7 @@ def test_restoring_fills_the_form_with_the_old_value(admin_client, before, chang
         history(admin_client, "usergroups_usergroup", user_group),
     )
 
-    form = shown_form(admin_client, user_group, link)
+    form = form_at(admin_client, link)
     admin_client.post(url("usergroups_usergroup_change", user_group.pk), form)
 
     user_group.refresh_from_db()
@@ -156,9 +156,7 @@ def test_a_restored_value_does_not_replace_what_was_saved_since(admin_client):
     user_group = UserGroupFactory(name="A")
     save(admin_client, user_group, name="B")
     address = url("usergroups_usergroup_change", user_group.pk)
-    form = shown_form(
-        admin_client, user_group, f"{address}?restore={LogEntry.objects.get().pk}"
-    )
+    form = form_at(admin_client, f"{address}?restore={LogEntry.objects.get().pk}")
     UserGroup.objects.filter(pk=user_group.pk).update(name="C")
 
     page = admin_client.post(address, form)

@@ -248,6 +248,10 @@ def test_any_text_that_is_not_a_token_raises_does_not_exist(user_group, token):
 # POST api/users/batch
 
 
+def attributes_of(result):
+    return [error["attr"] for error in result["errors"]]
+
+
 def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     items = [
         {"user_group_id": "new", "properties": {"a": 1.0}},
@@ -287,10 +291,11 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
         "user_group": user_group_json(user_group),
         "new_user_group": False,
     }
-    attributes = [
-        [error["attr"] for error in result["errors"]] for result in results[2:6]
-    ]
-    assert attributes == [["name", "mapping.1"], ["user_group_id"], [None], [None]]
+    invalid, empty, text, null = results[2:6]
+    assert attributes_of(invalid) == ["name", "mapping.1"]
+    assert attributes_of(empty) == ["user_group_id"]
+    assert attributes_of(text) == [None]
+    assert attributes_of(null) == [None]
     assert (new.name, new.properties) == ("Named", {"a": 1.0})
     assert (user_group.name, user_group.mapping) == (old_name, {"40": "eu"})
 
