@@ -1,4 +1,3 @@
-import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -40,10 +39,7 @@ def plan_nodes(sql: str, options: str = "FORMAT JSON") -> list[dict[str, Any]]:
 
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN ({options}) {sql}")
-        [(plans,)] = cursor.fetchall()
-    if isinstance(plans, str):
-        plans = json.loads(plans)
-    [plan] = plans
+        [([plan],)] = cursor.fetchall()  # psycopg parses the JSON
     return list(nodes(plan["Plan"]))
 
 
