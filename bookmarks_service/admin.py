@@ -15,10 +15,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.addresses import admin_url
 from usergroups.admin_tools.changes import ChangesAdmin
 from usergroups.admin_tools.lists import OperatorListAdmin
-from usergroups.admin_tools.model_admin import M
+from usergroups.admin_tools.pages import M, admin_url
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)

@@ -22,12 +22,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark
-from usergroups.admin_tools.addresses import admin_url
 from usergroups.admin_tools.cells import relative_time
 from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.history import message_of
+from usergroups.admin_tools.pages import admin_url, can_view
 from usergroups.admin_tools.paginator import MAX_LISTED, newest_rows
-from usergroups.admin_tools.permissions import can_view
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.models import Token
 

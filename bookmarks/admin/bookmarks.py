@@ -41,11 +41,11 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
         rows = super().get_queryset(request)
         return rows.prefetch_related(Prefetch("collection", collections))
 
-    def matching(self, text: str, lookup: str) -> Q:
+    def text_condition(self, text: str, lookup: str) -> Q:
         try:
             digest = web_url.digest(text)
         except ValueError:  # The text is not a URL.
-            return super().matching(text, lookup)
+            return super().text_condition(text, lookup)
         # URLs and ids match as a whole.
         return Q(url_digest=digest) if lookup == "exact" else Q()
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
 from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.models import Bookmark
-from usergroups.admin_tools.addresses import change_url
+from usergroups.admin_tools.pages import change_url
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.deadlines import Deadline, TimeLimitExceeded
 from usergroups.models import UserGroup
