@@ -59,9 +59,11 @@ class ImportForm(forms.Form):
         super().__init__(*args, **kwargs)
         field: Any = Bookmark._meta.get_field("user_group")
         choice = autocomplete_field(field, model_admin.admin_site)
+        # The user group comes before the file.
         self.fields = {"user_group": choice, **self.fields}
 
-    def clean_file(self) -> Any:
+    def clean_file(self) -> object:
+        """Refuse a file of an unknown format or over the maximum size."""
         file: Any = self.cleaned_data["file"]
         if guess_format(str(file.name)) is None:
             text = gettext(
@@ -82,7 +84,9 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         # Under ATOMIC_REQUESTS, an import that fails would also roll back the
         # bookmarks that it has already stored.
         non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
-        view = non_atomic(partial(self.import_view))  # A method takes no attributes.
+        # The decorator sets an attribute, which a method does not allow, but a
+        # partial does.
+        view = non_atomic(partial(self.import_view))
         page = self.page_path("import/", view, "import", cacheable=True)
         return [page, *super().get_urls()]
 
@@ -112,17 +116,18 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         form = ImportForm(self, request.POST, request.FILES)
         if not form.is_valid():
             return self.render_import(request, form)
-        is_check = "check" in request.POST
-        report = self.store_file(request, form.cleaned_data, is_check)
+        is_dry_run = "check" in request.POST
+        report = self.store_file(request, form.cleaned_data, is_dry_run)
         # for the next file
         new_form = ImportForm(self, initial={"user_group": report.user_group})
         return self.render_import(request, new_form, report=report)
 
     def store_file(
-        self, request: HttpRequest, values: dict[str, Any], is_check: bool
+        self, request: HttpRequest, values: dict[str, Any], is_dry_run: bool
     ) -> DetailedReport:
-        """Store the bookmarks of the file, and roll this back if it is only a
-        check. Return the report.
+        """Store the bookmarks of the file and return the report.
+
+        A dry run is rolled back.
         """
         begin = timezone.now()
         using = router.db_for_write(Bookmark)
@@ -131,13 +136,13 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         report = DetailedReport(
             user_group=user_group,
             format_name=str(guess_format(file.name)),
-            is_check=is_check,
+            is_dry_run=is_dry_run,
         )
         limit = conf.max_import_size()
         records = report.watch(read(file, report.format_name, limit=limit))
         deadline = Deadline(usergroups_conf.call_time_limit())
         try:
-            with acting_as(request.user), rolled_back_if(is_check, using):
+            with acting_as(request.user), rolled_back_if(is_dry_run, using):
                 store(
                     user_group,
                     records,
@@ -145,6 +150,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
                     update=values["update"],
                     deadline=deadline,
                 )
+                # the collections that the import has created
                 new = Collection.objects.using(using).filter(
                     user_group=user_group, created_at__gte=begin
                 )
@@ -154,10 +160,10 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
             logger.exception("An import failed.")
             report.error = gettext("The database failed. Try the file again.")
         finally:
-            # Also log a failed import, because the bookmarks stored before are
-            # kept.
+            # Also log a failed import, because the bookmarks that it stored
+            # before it failed are kept.
             number = report.created + report.updated
-            if number and not is_check:
+            if number and not is_dry_run:
                 # makemessages does not look into f-strings
                 message = gettext_noop("Imported bookmarks")
                 with suppress(Error):

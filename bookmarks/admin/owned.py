@@ -28,6 +28,7 @@ class OwnedAdmin(OperatorAdmin[M]):
     @admin.display(description=_("user group"))
     def user_group_link(self, row: Any) -> str:
         group = row.user_group
+        # Both may be empty.
         identity = ", ".join(filter(None, (group.provided_id, group.environment)))
         return self.link_to(group, two_lines(group.name, identity))
 
