@@ -210,10 +210,10 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
     """
     identity = f"{claims['iss']}\0{claims['sub']}"
     username = f"sso-{sha256(identity.encode()).hexdigest()[:32]}"
-    value = claims.get(settings.OIDC_ROLES_CLAIM)
-    roles = value
-    if not isinstance(value, list):
-        roles = [value]
+    # The provider sends one role, or a list of roles.
+    roles: Any = claims.get(settings.OIDC_ROLES_CLAIM)
+    if not isinstance(roles, list):
+        roles = [roles]
     groups = [group for group in models.Group.objects.all() if group.name in roles]
     is_superuser = "Superusers" in roles
     has_role = is_superuser or bool(groups)

@@ -205,7 +205,9 @@ def test_each_action_requires_its_permissions(client, model, action):
 
     def opens_confirmation():
         page = open_confirmation(client, model, action, token)
-        return "origin" in (page.context or {})  # which only the confirmation page has
+        return "previous_url" in (
+            page.context or {}
+        )  # which only the confirmation page has
 
     for lacking in needed:
         allow_only(
