@@ -54,8 +54,11 @@ class ConfirmationForm(forms.Form):
         model_admin: "ConfirmingAdmin[Any]",
         request: HttpRequest,
         rows: Sequence[Any],
-        data: QueryDict | None = None,
     ) -> None:
+        data = None
+        # Without data, the form is rendered and has no errors.
+        if "confirmed" in request.POST:
+            data = request.POST
         super().__init__(data)
         self.model_admin = model_admin
         self.request = request
@@ -151,10 +154,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
             text = gettext("The selected rows no longer exist. Nothing was changed.")
             messages.info(request, text)
             return redirect(self.previous_url(query, found))
-        data = None
-        if "confirmed" in request.POST:
-            data = request.POST
-        form = form_class(self, request, found, data)
+        form = form_class(self, request, found)
         if form.refusals or not form.is_valid():
             return self.render_confirmation(confirmation, query, form)
         # Lock the rows in one order, so that two actions cannot wait for each

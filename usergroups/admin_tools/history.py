@@ -56,6 +56,7 @@ def log_rows(
             user_id=user.pk,
             content_type=get_content_type_for_model(row),
             object_id=row.pk,
+            # the length of the column
             object_repr=str(row)[:200],
             action_flag=flag,
             change_message=message,
@@ -86,11 +87,9 @@ def parts_of(entry: LogEntry) -> list[dict[str, Any]] | None:
         parts = json.loads(entry.change_message)
     except ValueError:
         return None
-    if not isinstance(parts, list):
-        return None
-    if not all(isinstance(part, dict) for part in parts):
-        return None
-    return parts
+    if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
+        return parts
+    return None
 
 
 def changes_of(entry: LogEntry) -> Iterator[Change]:
@@ -103,8 +102,7 @@ def changes_of(entry: LogEntry) -> Iterator[Change]:
         values = part.get("changed", {}).get("values", {})
         for name, pair in values.items():
             if name in fields and pair != [None, None]:
-                old, new = pair
-                yield Change(fields[name], old, new)
+                yield Change(fields[name], *pair)
 
 
 def changed_fields(form: "forms.BaseModelForm[Any]") -> list[str]:
@@ -122,8 +120,9 @@ def changed_values(form: "forms.BaseModelForm[Any]") -> dict[str, list[Any]]:
         field = form.fields[name]
         old = _kept_value(field, form.initial.get(name))
         new = _kept_value(field, form.cleaned_data.get(name))
-        is_short = len(json.dumps([old, new])) <= MAX_KEPT
-        values[name] = [old, new] if is_short else [None, None]
+        values[name] = [old, new]
+        if len(json.dumps(values[name])) > MAX_KEPT:
+            values[name] = [None, None]
     return values
 
 
