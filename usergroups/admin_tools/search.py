@@ -56,13 +56,18 @@ def rows_to_search(
 
     They are the first in this order, at most MAX_LISTED, with at most
     MAX_SEARCHED_SIZE characters in the ``searched`` fields. The fields of the
-    order must not be null, and must have the same direction.
+    order must not be null, and all of them get the direction of the first.
     """
-    ordered = rows.order_by(*ordering)
+    names = [name.removeprefix("-") for name in ordering]
+    sign = ""
+    comparison: Any = LessThanOrEqual
+    if ordering[0].startswith("-"):
+        sign = "-"
+        comparison = GreaterThanOrEqual
+    ordered = rows.order_by(*(f"{sign}{name}" for name in names))
     number = _number_to_search(ordered, searched)
     if number is None:
         return rows, None
-    names = [name.removeprefix("-") for name in ordering]
     [last] = ordered.values_list(*names)[number - 1 : number]
     opts = rows.model._meta
     values = []
@@ -70,9 +75,6 @@ def rows_to_search(
         field_name = opts.pk.name if name == "pk" else name
         field: Any = opts.get_field(field_name)
         values.append(Value(value, field))
-    comparison: Any = LessThanOrEqual
-    if ordering[0].startswith("-"):
-        comparison = GreaterThanOrEqual
     # Compare with the values of the last row. With a subquery of keys,
     # PostgreSQL may read the whole table.
     condition = comparison(RowValue(*map(F, names)), RowValue(*values))
