@@ -353,7 +353,9 @@ class Sleep(Func):
 def test_a_search_that_takes_too_long_is_ended_and_named(
     admin_client, everything, monkeypatch
 ):
-    monkeypatch.setattr(TeamAdmin, "matching", lambda self, text, lookup: Q(Sleep()))
+    monkeypatch.setattr(
+        TeamAdmin, "text_condition", lambda self, text, lookup: Q(Sleep())
+    )
 
     response = find(admin_client, str(everything["bookmarks_collection"].pk))
 

@@ -189,8 +189,8 @@ def test_each_action_requires_its_permissions(client, model, action):
 
     def opens_confirmation():
         page = open_confirmation(client, model, action, token)
-        # Only a confirmation page has "origin". A redirect has no context.
-        return "origin" in (page.context or {})
+        # Only a confirmation page has "previous_url". A redirect has no context.
+        return "previous_url" in (page.context or {})
 
     for lacking in needed:
         all_but_one = {"view", "change", "add", "revoke", "delete"} - {lacking}

@@ -485,7 +485,7 @@ def test_the_cookie_fits_into_a_browser(client, provider):
 def test_few_threads_wait_for_the_provider(client, provider):
     with ExitStack() as four_sign_ins:
         for _ in range(4):
-            four_sign_ins.enter_context(single_sign_on.WAITING)
+            four_sign_ins.enter_context(single_sign_on.PROVIDER_SLOTS)
         assert client.get(START).status_code == 502
         assert provider.requests == []
 
