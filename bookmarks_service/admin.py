@@ -15,10 +15,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.addresses import admin_url
 from usergroups.admin_tools.changes import ChangesAdmin
 from usergroups.admin_tools.lists import OperatorListAdmin
-from usergroups.admin_tools.model_admin import M
+from usergroups.admin_tools.pages import M, admin_url
 
 admin.site.unregister([User, Group])
 admin.site.register(LogEntry, ChangesAdmin)
@@ -31,7 +30,9 @@ class RoleInput(forms.Select):
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
         value = super().value_from_datadict(data, files, name)
-        return [value] if value else []
+        if not value:
+            return []
+        return [value]
 
 
 class PermissionsAdmin(OperatorListAdmin[M]):
@@ -41,8 +42,9 @@ class PermissionsAdmin(OperatorListAdmin[M]):
 
     filter_horizontal = ()
 
-    # Whoever changes accounts or roles can give themselves all rights, so the
-    # permissions for it are not enough.
+    # Operators who can change accounts or roles can give themselves all
+    # permissions. Therefore only superusers can, whatever the permissions of
+    # other operators are.
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return request.user.is_superuser

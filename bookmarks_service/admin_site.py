@@ -22,12 +22,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark
-from usergroups.admin_tools.addresses import admin_url
 from usergroups.admin_tools.cells import relative_time
 from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.history import message_of
+from usergroups.admin_tools.pages import admin_url, can_view
 from usergroups.admin_tools.paginator import MAX_LISTED, newest_rows
-from usergroups.admin_tools.permissions import can_view
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.models import Token
 
@@ -46,13 +45,14 @@ class OperatorsSite(FindSite):
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[dict[str, Any]]:
         apps = super().get_app_list(request, app_label)
+        # Name each list by its heading.
         for app in apps:
             for entry in app["models"]:
                 model_admin = self.get_model_admin(entry["model"])
                 entry["name"] = getattr(model_admin, "list_title", "") or entry["name"]
         # What operators use most comes first.
         order = {"usergroups": 0, "bookmarks": 1}
-        return sorted(apps, key=lambda app: order.get(app["app_label"], len(order)))
+        return sorted(apps, key=lambda app: order.get(app["app_label"], 2))
 
     def get_urls(self) -> list[Any]:
         # No model has get_absolute_url(), and Django's redirect to it raises
@@ -86,7 +86,8 @@ class OperatorsSite(FindSite):
         if not settings.PASSWORD_LOGIN:
             raise Http404
         response = super().password_change(request, extra_context)
-        # A redirect has no context.
+        # Only a form with errors has a context. After a success, the response
+        # is a redirect.
         context = getattr(response, "context_data", None) or {}
         form = context.get("form")
         if form and form.has_error("old_password", "password_incorrect"):
@@ -95,6 +96,7 @@ class OperatorsSite(FindSite):
         return response
 
     def autocomplete_view(self, request: HttpRequest) -> Any:
+        """Refuse a search term that PostgreSQL would raise an error for."""
         if "\0" in request.GET.get("term", ""):
             raise BadRequest("The search term must not contain null characters.")
         return super().autocomplete_view(request)
@@ -106,25 +108,23 @@ class OperatorsSite(FindSite):
         for model in (ApiToken, AccessToken):
             if can_view(self, request, model):
                 token_panels += self.token_panels(request, model)
-        may_view_changes = can_view(self, request, LogEntry)
-        panels = {
+        panels: dict[str, Any] = {
             "steps": self.first_steps(request),
             "tokens": token_panels,
-            "recent_changes": self.recent_changes(request)
-            if may_view_changes
-            else None,
         }
+        if can_view(self, request, LogEntry):
+            panels["recent_changes"] = self.recent_changes(request)
         return super().index(request, {**(extra_context or {}), "panels": panels})
 
     def first_steps(self, request: HttpRequest) -> list[dict[str, Any]]:
         """Return the set-up steps that the user may do (text, URL and whether
         it is done), or none if all are done.
         """
-        called = ApiToken.objects.exclude(last_used_at=None)
+        used_tokens = ApiToken.objects.exclude(last_used_at=None)
         user: Any = request.user
         others = User.objects.exclude(pk=user.pk)
-        # A step is done if its queryset has a row. Without a page of the
-        # admin, it links to the documentation.
+        # the rows that show that the step is done, the page of the admin that
+        # it links to, or "" for the documentation of the API, and its text
         steps: list[tuple[Any, str, str]] = [
             (Team.objects.all(), "add", gettext("Add a team")),
             (
@@ -132,7 +132,7 @@ class OperatorsSite(FindSite):
                 "add",
                 gettext("Issue an API token to the team's application"),
             ),
-            (called, "", gettext("Call the API with the token")),
+            (used_tokens, "", gettext("Call the API with the token")),
             (
                 UserGroup.objects.all(),
                 "",
@@ -150,10 +150,13 @@ class OperatorsSite(FindSite):
             model_admin = self.get_model_admin(rows.model)
             if not model_admin.has_add_permission(request):
                 continue
-            opts = rows.model._meta
-            url = admin_url(self, opts, page) if page else reverse("docs")
+            url = reverse("docs")
+            if page:
+                url = admin_url(self, rows.model._meta, page)
             result.append({"text": text, "url": url, "done": rows.exists()})
-        return [] if all(step["done"] for step in result) else result
+        if all(step["done"] for step in result):
+            return []
+        return result
 
     def token_panels(
         self, request: HttpRequest, model: type[Token]
@@ -180,7 +183,8 @@ class OperatorsSite(FindSite):
             "last_used_at",
         )
         for panel, state in ((expiring, "expiring"), (unused, "unused")):
-            panel["limit"] = intcomma(MAX_LISTED) if is_limited else ""
+            if is_limited:
+                panel["limit"] = intcomma(MAX_LISTED)
             if panel["has_more"] or is_limited:
                 panel["url"] = f"{model_admin.url_of('changelist')}?state={state}"
         return [each for each in (expiring, unused) if each["tokens"] or is_limited]

@@ -43,8 +43,9 @@ def read_to_the_end(get_response: View) -> View:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         is_error = response.status_code >= 400
-        # Without ``wsgi.input_terminated``, as in Django's development server,
-        # reading would wait forever.
+        # A server that sets ``wsgi.input_terminated`` ends the stream with the
+        # body. With others, such as Django's development server, reading would
+        # wait forever.
         if is_error and request.META.get("wsgi.input_terminated"):
             body = request.META["wsgi.input"]
             while body.read(CHUNK_SIZE):

@@ -38,7 +38,7 @@ class FormSizeMiddleware(PagesOnly, MiddlewareMixin):
             size = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
             return None  # Django treats the body as empty.
-        # so that a small form does not load the user
+        # The size is checked before the user is loaded, which takes queries.
         if size <= MAX_ANONYMOUS_FORM:
             return None
         if size <= max_form_size(request, match.url_name):
@@ -51,7 +51,8 @@ def max_form_size(request: HttpRequest, url_name: str | None) -> int:
     if not request.user.is_authenticated:
         return MAX_ANONYMOUS_FORM
     if url_name == IMPORT_PAGE:
-        # The form reports a file that is a bit too large.
+        # Accept 1 MiB more than the file may have, so that the import form
+        # can name the error of a file that is only a little too large.
         return max_import_size() + KIB * KIB
     if url_name in JSON_PAGES:
         return settings.DATA_UPLOAD_MAX_MEMORY_SIZE

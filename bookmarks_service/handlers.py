@@ -27,7 +27,8 @@ def page(view: View) -> View:
     Other methods get a 405 response in JSON.
     """
 
-    @csrf_exempt  # Other methods get the 405, not Django's HTML page about CSRF.
+    # so that other methods get the 405, not Django's HTML page about CSRF
+    @csrf_exempt
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method in ("GET", "HEAD"):
             return view(request, *args, **kwargs)

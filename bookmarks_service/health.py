@@ -49,7 +49,8 @@ def ready(request: HttpRequest) -> HttpResponse:
             cursor.execute("SELECT 1")
         require_migrations()
     except UnappliedMigrations as error:
-        logger.error("Not ready: %s", error)  # no traceback
+        # The message alone says enough, without a traceback.
+        logger.error("Not ready: %s", error)
         return failure_response(DatabaseUnavailable(str(error)))
     except Error as error:
         logger.error("Not ready: %s", first_line(error))
@@ -63,7 +64,10 @@ class UnappliedMigrations(Exception):
 
 @cache
 def require_migrations() -> None:
-    """Raise UnappliedMigrations if there are any. A success is cached."""
+    """Raise UnappliedMigrations if there are any.
+
+    The check is not repeated after a success, because it loads all migrations.
+    """
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise UnappliedMigrations("Some migrations are not applied.")

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 TOKEN = re.compile(r"_(?<=[a-z]{3}_)[0-9A-Za-z]{30,}")
-"""Most of a secret, after its prefix of three letters.
+"""A secret without the three letters of its prefix, which a look-behind checks.
 
-The pattern begins with the constant "_" to be fast.
+The pattern begins with the constant "_", so that the search is fast.
 """
 
 QUERY = re.compile(r"(https?://[^\s?#]*)[?#]\S*")
-"""A URL with the query and the fragment that are not logged, such as a Referer
-in a message of Django.
+"""A URL with a query or a fragment, which are not logged, such as a Referer in
+a message of Django.
 """
 
 NOT_LOGGED = {
@@ -35,8 +35,8 @@ Django adds ``request``, with its query, and ``status_code``.
 """
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the current request, which its lines in the log and its response
-have.
+"""The id of the current request, for its lines in the log and for the header
+of its response.
 """
 
 
@@ -45,7 +45,7 @@ def json_line(level: str, name: str, message: str, fields: dict[str, Any]) -> st
     and no tokens.
     """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    line = {
+    values = {
         "asctime": now,
         "levelname": level,
         "name": name,
@@ -53,7 +53,7 @@ def json_line(level: str, name: str, message: str, fields: dict[str, Any]) -> st
         "request_id": request_id.get(),
         **fields,
     }
-    return TOKEN.sub("_(a token)", json.dumps(line))
+    return TOKEN.sub("_(a token)", json.dumps(values))
 
 
 class JsonFormatter(logging.Formatter):
@@ -65,9 +65,11 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         fields = {}
         for name, value in vars(record).items():
-            if name not in NOT_LOGGED:
-                is_plain = isinstance(value, str | int | None)
-                fields[name] = value if is_plain else str(value)
+            if name in NOT_LOGGED:
+                continue
+            fields[name] = value
+            if not isinstance(value, str | int | None):
+                fields[name] = str(value)
         if record.exc_info:
             # A 503 means that the database is unavailable. A traceback of
             # several kilobytes for each call would only fill the disk.

@@ -19,7 +19,7 @@ from django.http import HttpRequest
 
 from .json_log import TOKEN, json_line, request_id
 
-# for the header X-Request-ID of a request
+# what a client may send in the header X-Request-ID
 VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
 
 View = Callable[[HttpRequest], Any]
@@ -45,12 +45,14 @@ def log_requests(get_response: View) -> View:
             response = get_response(request)
             response["X-Request-ID"] = own_id
             seconds = time.perf_counter() - start
+            # Requests without a valid token have no hint.
+            token = getattr(request, "auth", None)
             fields = {
                 "method": request.method,
                 "path": request.path,
                 "status": response.status_code,
                 "ms": round(seconds * 1000, 1),
-                "token": getattr(getattr(request, "auth", None), "hint", None),
+                "token": getattr(token, "hint", None),
             }
             line = json_line("INFO", __name__, "request", fields)
             # Ignore a full disk, as a logger would.

@@ -10,13 +10,13 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 
 # drf-spectacular fails if several threads generate their first documents at
-# once
-generation = Lock()
+# once.
+generation_lock = Lock()
 
 
 def schema(request: HttpRequest) -> HttpResponse:
     """Serve the OpenAPI document as JSON. It is the same for all clients."""
-    with generation:
+    with generation_lock:
         body = document()
     return HttpResponse(body, content_type="application/json")
 

@@ -41,8 +41,9 @@ URL = validate.Regexp(
 REDIS_URL = validate.Regexp(
     r"(rediss?://\S+)?\Z", error="Set it to a URL such as redis://host:6379/0."
 )
-# A password with a slash, "?" or "#" that is not percent-encoded would end the
-# host there. Its rest, up to the "@", would become a name that errors quote.
+# Reject a password with a slash, "?" or "#" that is not percent-encoded. The
+# URL's host would end there, and the rest of the password would become the name
+# of the database, which error messages quote.
 DATABASE_URL = validate.Regexp(
     r"(postgres(ql)?://[^/?#]*[^@]*|sqlite://(:memory:|/.*))\Z",
     error=(
@@ -138,8 +139,8 @@ TEMPLATES = [
 ]
 
 DEVELOPMENT_DATABASE_URL = f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}"
-# Otherwise, a command that is run without the settings of the service would
-# silently use another database.
+# Require DATABASE_URL, because a command that is run without the environment of
+# the service would silently use another database.
 has_database = "DATABASE_URL" in os.environ or "DATABASE_URL_FILE" in os.environ
 if not has_database and not DEBUG:
     raise ImproperlyConfigured(
@@ -192,6 +193,7 @@ else:
         }
     }
 
+# An empty value means no limit, as does None in the settings of the apps.
 USERGROUPS_CALL_RATE = (
     env.str("USERGROUPS_CALL_RATE", "60000/min", validate=CALLS) or None
 )
@@ -274,14 +276,15 @@ AXES_CLIENT_IP_CALLABLE = "bookmarks_service.behind_proxy.client_address"
 AXES_LOCKOUT_TEMPLATE = "admin/locked_out.html"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
-# Usernames of failed logins may be passwords typed into the wrong field.
+# Do not list failed logins in the admin, because a username may be a password
+# that was typed into the wrong field.
 AXES_ENABLE_ADMIN = False
 
 # Bytes. A form with 1 MiB of JSON is larger when it is URL-encoded.
 # FormSizeMiddleware allows less on other pages.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
-# if the page that a login should end on is on another host
+# The page after a login whose parameter "next" is missing or not on this host.
 LOGIN_REDIRECT_URL = "admin:index"
 
 APPEND_SLASH = False  # Paths match exactly.
@@ -373,7 +376,7 @@ LOGGING = {
         "django": {"handlers": [], "propagate": True},
         "_granian": {"handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},  # Each request is logged by request_log.
-        # Otherwise each such request logs a traceback.
+        # so that a request with an unknown host does not log a traceback
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         # These messages quote the query string, which may contain a secret.
         "django.security.DisallowedModelAdminLookup": {"level": "CRITICAL"},

@@ -35,9 +35,9 @@ from .handlers import page
 
 logger = logging.getLogger(__name__)
 FAILED = "admin/sign_in_failed.html"
-# threads of a process that may wait for the provider; the others are left for
-# the API
-WAITING = BoundedSemaphore(4)
+# At most this many threads of a process wait for the provider at once, so that
+# the others serve the API.
+PROVIDER_SLOTS = BoundedSemaphore(4)
 ENDPOINTS = (
     "authorization_endpoint",
     "token_endpoint",
@@ -53,8 +53,9 @@ UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")  # characters that the database re
 def start(request: HttpRequest) -> HttpResponse:
     """Redirect to the provider.
 
-    A signed cookie keeps a state, a nonce and the verifier of PKCE meanwhile.
-    A session would store a row for each visitor.
+    Until the provider redirects back, a signed cookie keeps the state, the
+    nonce and the verifier of PKCE. A session would store a row for each
+    visitor.
     """
     callback_url = request.build_absolute_uri(reverse("single_sign_on_callback"))
     sign_in = ask_provider(lambda client: client.create_authorization_url(callback_url))
@@ -64,10 +65,10 @@ def start(request: HttpRequest) -> HttpResponse:
     next_page = iri_to_uri(request.GET.get("next", ""))
     if len(next_page) > MAX_NEXT:
         next_page = ""
-    kept = {**sign_in, "callback_url": callback_url, "next": next_page}
+    values = {**sign_in, "callback_url": callback_url, "next": next_page}
     response.set_cookie(
         COOKIE,
-        signing.dumps(kept, salt=COOKIE),
+        signing.dumps(values, salt=COOKIE),
         max_age=MAX_WAIT,
         path=reverse("single_sign_on"),
         secure=settings.SESSION_COOKIE_SECURE,
@@ -97,7 +98,8 @@ def finish(request: HttpRequest, sign_in: dict[str, str] | None) -> HttpResponse
     """
     if sign_in is None or request.GET.get("state") != sign_in["state"]:
         return render(request, FAILED, {"reason": "unknown"}, status=400)
-    if "code" not in request.GET:  # but an error, such as access_denied
+    # Without a code, the provider has sent an error such as access_denied.
+    if "code" not in request.GET:
         return render(request, FAILED, {"reason": "refused"}, status=403)
     claims = ask_provider(
         lambda client: get_claims(client, request.GET["code"], sign_in)
@@ -108,12 +110,15 @@ def finish(request: HttpRequest, sign_in: dict[str, str] | None) -> HttpResponse
     if user is None or not (user.is_staff and user.is_active):
         return render(request, FAILED, {"reason": "account"}, status=403)
     login(request, user, "django.contrib.auth.backends.RemoteUserBackend")
-    # Then the provider decides on the roles again.
+    # After eight hours the operator signs in again, and gets the roles that the
+    # provider sends then.
     request.session.set_expiry(timezone.now() + timedelta(hours=8))
     index = reverse("admin:index")
     next_page = sign_in["next"]
-    is_in_admin = next_page.startswith(index)
-    return HttpResponseRedirect(next_page if is_in_admin else index)
+    # Do not redirect to another site.
+    if not next_page.startswith(index):
+        next_page = index
+    return HttpResponseRedirect(next_page)
 
 
 def ask_provider(call: Callable[[Any], Any]) -> Any:
@@ -123,7 +128,7 @@ def ask_provider(call: Callable[[Any], Any]) -> Any:
     The log has only the kind of error and the response's status, because the
     message may quote what the provider sent.
     """
-    if not WAITING.acquire(blocking=False):
+    if not PROVIDER_SLOTS.acquire(blocking=False):
         return None
     try:
         return call(get_client())
@@ -135,37 +140,40 @@ def ask_provider(call: Callable[[Any], Any]) -> Any:
         )
         return None
     finally:
-        WAITING.release()
+        PROVIDER_SLOTS.release()
 
 
 def get_client() -> Any:
-    """Return a client that reads the provider's keys anew.
+    """Return a new client, which reads the keys of the provider again.
 
-    Changes there take effect at once, and those of the metadata in a minute.
+    Changed keys take effect at once, and changed metadata within a minute.
     """
-    client = OAuth().register("provider")  # as AUTHLIB_OAUTH_CLIENTS describes it
+    # The setting AUTHLIB_OAUTH_CLIENTS describes "provider".
+    client = OAuth().register("provider")
     client.server_metadata.update(load_metadata(int(time.time()) // 60))
     metadata = client.server_metadata
-    # Then the claim may need its own scope.
+    # Some providers send the claim only if its scope is requested.
     if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):
         client.authorize_params = {
             "scope": f"{client.client_kwargs['scope']} {settings.OIDC_ROLES_CLAIM}"
         }
-    # Accept no others.
+    # Authlib accepts the algorithms in this list only.
     metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]
     return client
 
 
 @lru_cache(maxsize=1)
 def load_metadata(minute: int) -> Any:
-    """Return the provider's metadata, which this process reads once a minute.
+    """Return the provider's metadata.
 
-    Otherwise, each anonymous visit would be a request to the provider. Raises
-    ValueError if they are not valid.
+    The argument is only the key of the cache, so that each process reads the
+    metadata once a minute. Otherwise, each anonymous visit would be a request
+    to the provider. Raises ValueError if the metadata are not valid.
     """
     metadata = OAuth().register("provider").load_server_metadata()
     if metadata["issuer"] != settings.OIDC_ISSUER:
         raise ValueError("The metadata have another issuer.")
+    # "https", or "http" in development
     scheme = settings.OIDC_ISSUER.partition("://")[0]
     for name in ENDPOINTS:
         if not metadata[name].startswith(scheme):
@@ -194,16 +202,18 @@ def get_claims(client: Any, code: str, sign_in: dict[str, str]) -> dict[str, Any
 
 @transaction.atomic
 def update_account(claims: dict[str, Any]) -> models.User | None:
-    """Create or update the account of these claims and return it, or None if
-    it is missing and they have no role.
+    """Create or update the account of these claims, and return it.
 
-    It gets exactly their roles. Its username depends on the issuer and the
-    subject only, because names may be reused.
+    The account gets exactly the roles in the claims. Without any, no account
+    is created, and the result is None. The username depends on the issuer and
+    the subject only, because a provider may give a name to somebody else.
     """
     identity = f"{claims['iss']}\0{claims['sub']}"
     username = f"sso-{sha256(identity.encode()).hexdigest()[:32]}"
-    value = claims.get(settings.OIDC_ROLES_CLAIM)
-    roles = value if isinstance(value, list) else [value]
+    # The provider sends one role, or a list of roles.
+    roles: Any = claims.get(settings.OIDC_ROLES_CLAIM)
+    if not isinstance(roles, list):
+        roles = [roles]
     groups = [group for group in models.Group.objects.all() if group.name in roles]
     is_superuser = "Superusers" in roles
     has_role = is_superuser or bool(groups)
@@ -221,7 +231,7 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
         "email": texts.get("email", ""),
         "is_staff": has_role,
         "is_superuser": is_superuser,
-        "password": "!",  # unusable
+        "password": "!",  # Django's mark of an unusable password
     }
     user, _ = models.User.objects.update_or_create(username=username, defaults=values)
     user.groups.set(groups)

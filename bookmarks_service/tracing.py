@@ -35,11 +35,10 @@ class SelectiveExporter(OTLPSpanExporter):
 
 
 def selected(span: ReadableSpan) -> ReadableSpan:
-    """Return a copy of the span with only what may be sent, thus without the
-    trace state, which the client may set.
-    """
+    """Return a copy of the span with only what may be sent."""
     context = span.context
     if context is not None:
+        # without the trace state, which the client may set
         context = SpanContext(
             context.trace_id, context.span_id, context.is_remote, context.trace_flags
         )
@@ -62,8 +61,8 @@ def start_tracing() -> None:
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(SelectiveExporter()))
     set_tracer_provider(provider)
-    # By default, tracing is the first middleware. It refuses unknown hosts,
-    # but health checks may have any host.
+    # By default, tracing is the first middleware. It refuses unknown hosts, so
+    # it has to follow the health checks, which may have any host.
     position = settings.MIDDLEWARE.index(
         "bookmarks_service.middleware.SessionMiddleware"
     )

@@ -6,10 +6,10 @@ import gc
 import signal
 from contextlib import suppress
 
-# Until it serves, a process has the handler of Granian's main process, which
-# does nothing here, so that a stop would wait for 30 seconds and kill it. This
-# stands above the other imports, because they take most of the time of a
-# start.
+# Let SIGTERM end this process while it starts. It has inherited the handler of
+# Granian's main process, which does nothing here, so that a stop would take 30
+# seconds. This stands above the other imports, because they take most of the
+# time of a start.
 with suppress(ValueError):  # runserver imports this module in another thread.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 

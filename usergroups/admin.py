@@ -18,7 +18,7 @@ from .admin_tools.confirmations import requires_confirmation
 from .admin_tools.fields import JSONObjectFormField
 from .admin_tools.history import log_rows
 from .admin_tools.operator_admin import OperatorAdmin
-from .admin_tools.permissions import can_view
+from .admin_tools.pages import can_view
 from .db.stored_json import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer

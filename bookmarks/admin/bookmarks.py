@@ -41,13 +41,19 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
         rows = super().get_queryset(request)
         return rows.prefetch_related(Prefetch("collection", collections))
 
-    def matching(self, text: str, lookup: str) -> Q:
+    def text_condition(self, text: str, lookup: str) -> Q:
+        """Return the condition that the URL equals the text, or none if the
+        lookup is "icontains".
+
+        A text that is not a URL may be an id.
+        """
         try:
             digest = web_url.digest(text)
-        except ValueError:  # The text is not a URL.
-            return super().matching(text, lookup)
-        # URLs and ids match as a whole.
-        return Q(url_digest=digest) if lookup == "exact" else Q()
+        except ValueError:
+            return super().text_condition(text, lookup)
+        if lookup == "exact":
+            return Q(url_digest=digest)
+        return Q()
 
     def details(self, row: Bookmark) -> list[Any]:
         return [row.title, row.user_group]
@@ -83,6 +89,7 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
         **kwargs: Any,
     ) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
+        # The field is missing if the user may only view the bookmark.
         if obj is not None and "collection" in form.base_fields:
             limit_to_group(form.base_fields["collection"], obj.user_group)
         return form
@@ -101,4 +108,6 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
 
     @admin.display(description=_("collection"))
     def in_collection(self, bookmark: Bookmark) -> str | None:
-        return bookmark.collection.name if bookmark.collection else None
+        if bookmark.collection is None:
+            return None
+        return bookmark.collection.name

@@ -33,11 +33,14 @@ class CollectionAdmin(OwnedAdmin[Collection]):
         self, request: HttpRequest, obj: Collection | None = None
     ) -> tuple[str, ...]:
         generated = ("id", "created_at", "updated_at")
-        return generated if obj is None else (*generated, "user_group")
+        if obj is None:
+            return generated
+        return (*generated, "user_group")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Collection], search_term: str
     ) -> tuple[QuerySet[Collection], bool]:
+        """Search only the user group that an autocomplete field names."""
         key: Any = request.GET.get(USER_GROUP_PARAM)
         if key and is_valid_value(UserGroup._meta.pk, key):
             queryset = queryset.filter(user_group=key)
@@ -50,7 +53,7 @@ def limit_to_group(field: Any, user_group: UserGroup) -> None:
     """
     collections = user_group.collections.for_write()
     field.queryset = collections.select_related("user_group__team")
-    # without the wrapper for links to other forms
+    # The admin wraps the widget in one with links to other forms.
     widget = getattr(field.widget, "widget", field.widget)
     widget.query_params = {USER_GROUP_PARAM: user_group.pk}
     field.error_messages["invalid_choice"] = _("The user group has no such collection.")

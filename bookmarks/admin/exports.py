@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
 from bookmarks.files.exporting import StorageUnavailable, download, load
 from bookmarks.models import Bookmark
-from usergroups.admin_tools.addresses import change_url
+from usergroups.admin_tools.pages import change_url
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.deadlines import Deadline, TimeLimitExceeded
 from usergroups.models import UserGroup
@@ -49,8 +49,9 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
         """
         if not self.has_view_permission(request):
             raise PermissionDenied
-        groups: Any = self.admin_site.get_model_admin(UserGroup)
-        user_group = groups.get_object(request, request.GET.get("user_group", ""))
+        group_admin: Any = self.admin_site.get_model_admin(UserGroup)
+        key = request.GET.get("user_group", "")
+        user_group = group_admin.get_object(request, key)
         name = request.GET.get("format")
         if user_group is None or name not in EXPORT_FORMATS:
             raise Http404
@@ -75,7 +76,8 @@ def export(user_group: UserGroup, format_name: str) -> HttpResponseBase:
     deadline = Deadline(usergroups_conf.call_time_limit())
     file_name = f"{slugify(user_group.name) or 'bookmarks'}.{format_name}"
     headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
-    # Close the items after an error, because they keep a transaction open.
+    # Close the generator also after an error, because it keeps a transaction
+    # open.
     with closing(load(user_group)) as items:
         text = EXPORT_FORMATS[format_name].write(items)
         return download(

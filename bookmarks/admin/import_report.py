@@ -33,14 +33,14 @@ class DetailedReport(Report):
 
     user_group: UserGroup
     format_name: str
-    is_check: bool
+    is_dry_run: bool
     collections: list[str] = field(default_factory=list)
     """The names of new collections."""
     refused_records: list[RefusedRecord] = field(default_factory=list)
 
     def watch(self, records: Iterable[T]) -> Iterator[T]:
-        """Yield the records, and remember the current one, for which
-        ``refuse`` may be called.
+        """Yield the records, and remember the current one, because an import
+        passes only the line and the reason to ``refuse()``.
         """
         for record in records:
             self.record: object = record
@@ -68,12 +68,12 @@ class DetailedReport(Report):
 
     @property
     def refused_csv(self) -> str:
-        """The URL of a CSV file with the refused records, which contains the
-        file itself.
+        """A ``data:`` URL that contains a CSV file with the refused records.
 
-        So nothing has to be stored until somebody downloads it.
+        Thus the server does not have to store the file until somebody
+        downloads it.
         """
-        lines = [csv_line(RefusedRecord._fields)]
+        text = csv_line(RefusedRecord._fields)
         for record in self.refused_records:
-            lines.append(csv_line(map(str, record)))
-        return f"data:text/csv;charset=utf-8,{quote(''.join(lines))}"
+            text += csv_line(map(str, record))
+        return f"data:text/csv;charset=utf-8,{quote(text)}"

@@ -91,8 +91,10 @@ class ImportForm(forms.Form):
 
     def clean_encoding(self) -> str | None:
         label = self.cleaned_data["encoding"]
+        if not label:
+            return None
         try:
-            return encoding_name(label) if label else None
+            return encoding_name(label)
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
@@ -105,6 +107,10 @@ class ImportForm(forms.Form):
         return collection
 
     def clean(self) -> dict[str, Any]:
+        """Open the content of the file, and find out its format.
+
+        Adds the values ``content`` and ``format``.
+        """
         values: dict[str, Any] = self.cleaned_data
         file = values.get("file")
         if file is None:
@@ -135,7 +141,9 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         # Under ATOMIC_REQUESTS, an import that fails would also roll back the
         # bookmarks that it has already stored.
         non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
-        view = non_atomic(partial(self.import_view))  # A method takes no attributes.
+        # The decorator sets an attribute, which a method does not allow, but a
+        # partial does.
+        view = non_atomic(partial(self.import_view))
         page = self.page_path("import/", view, "import", cacheable=True)
         return [page, *super().get_urls()]
 
@@ -165,17 +173,18 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         form = ImportForm(self, request.POST, request.FILES)
         if not form.is_valid():
             return self.render_import(request, form)
-        is_check = "check" in request.POST
-        report = self.store_file(request, form.cleaned_data, is_check)
+        is_dry_run = "check" in request.POST
+        report = self.store_file(request, form.cleaned_data, is_dry_run)
         # for the next file
         new_form = ImportForm(self, initial={"user_group": report.user_group})
         return self.render_import(request, new_form, report=report)
 
     def store_file(
-        self, request: HttpRequest, values: dict[str, Any], is_check: bool
+        self, request: HttpRequest, values: dict[str, Any], is_dry_run: bool
     ) -> DetailedReport:
-        """Store the bookmarks of the file, and roll this back if it is only a
-        check. Return the report.
+        """Store the bookmarks of the file and return the report.
+
+        A dry run is rolled back.
         """
         begin = timezone.now()
         using = router.db_for_write(Bookmark)
@@ -183,14 +192,14 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         report = DetailedReport(
             user_group=user_group,
             format_name=values["format"],
-            is_check=is_check,
+            is_dry_run=is_dry_run,
         )
         records = report.watch(
             read(values["content"], report.format_name, values["encoding"])
         )
         deadline = Deadline(usergroups_conf.call_time_limit())
         try:
-            with acting_as(request.user), rolled_back_if(is_check, using):
+            with acting_as(request.user), rolled_back_if(is_dry_run, using):
                 store(
                     user_group,
                     records,
@@ -199,6 +208,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
                     values["update"],
                     deadline=deadline,
                 )
+                # the collections that the import has created
                 new = Collection.objects.using(using).filter(
                     user_group=user_group, created_at__gte=begin
                 )
@@ -208,10 +218,10 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
             logger.exception("An import failed.")
             report.error = gettext("The database failed. Try the file again.")
         finally:
-            # Also log a failed import, because the bookmarks stored before are
-            # kept.
+            # Also log a failed import, because the bookmarks that it stored
+            # before it failed are kept.
             number = report.created + report.updated
-            if number and not is_check:
+            if number and not is_dry_run:
                 # makemessages does not look into f-strings
                 message = gettext_noop("Imported bookmarks")
                 with suppress(Error):

@@ -1,7 +1,6 @@
 """The action that moves bookmarks to a collection."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -9,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -18,7 +17,6 @@ from bookmarks.public_ids import Duplicate
 from usergroups.admin_tools.autocomplete import autocomplete_field
 from usergroups.admin_tools.confirmations import (
     ConfirmationForm,
-    ConfirmingAdmin,
     requires_confirmation,
 )
 from usergroups.admin_tools.history import kept_row, log_rows
@@ -38,23 +36,20 @@ class MoveForm(ConfirmationForm):
         required=False,
     )
 
-    def __init__(
-        self,
-        model_admin: ConfirmingAdmin[Any],
-        request: HttpRequest,
-        rows: Sequence[Bookmark],
-        data: QueryDict | None = None,
-    ) -> None:
-        super().__init__(model_admin, request, rows, data)
-        user_group = rows[0].user_group
-        if any(bookmark.user_group_id != user_group.pk for bookmark in rows):
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        user_group = self.rows[0].user_group
+        if any(bookmark.user_group_id != user_group.pk for bookmark in self.rows):
             self.refusals = [gettext("Select the bookmarks of one user group.")]
         field: Any = Bookmark._meta.get_field("collection")
-        choice = autocomplete_field(field, model_admin.admin_site, help_text="")
+        choice = autocomplete_field(field, self.model_admin.admin_site, help_text="")
         limit_to_group(choice, user_group)
+        # The choice of a collection comes before that of none.
         self.fields = {"collection": choice, **self.fields}
 
     def clean(self) -> None:
+        """Require a collection or ``no_collection``, but not both."""
+        # The field has an error already.
         if "collection" not in self.cleaned_data:
             return
         has_collection = self.cleaned_data["collection"] is not None
@@ -89,14 +84,19 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
         rows = list(queryset)
         if collection is not None and not lock(collection):
             return gettext("The collection no longer exists. Nothing was changed.")
-        key = collection.pk if collection else None
-        to_move = {row.pk: row for row in rows if row.collection_id != key}
+        name = gettext("No collection")
+        collection_id = None
+        if collection is not None:
+            name = collection.name
+            collection_id = collection.pk
+        to_move = {row.pk: row for row in rows if row.collection_id != collection_id}
+        # for each id the moved bookmark, None, or the class Duplicate
         results: list[Any] = []
         if rows:
             ids = [str(pk) for pk in to_move]
             user_group = rows[0].user_group
             results = Bookmark.objects.move_by_ids(user_group, ids, collection)
-        moved = [bookmark for bookmark in results if isinstance(bookmark, Bookmark)]
+        moved = [result for result in results if isinstance(result, Bookmark)]
         messages = [
             (row, move_message(to_move[row.pk].collection, collection)) for row in moved
         ]
@@ -106,7 +106,7 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
             "Not moved because of a duplicate: %(duplicates)s."
         )
         return text % {
-            "name": collection.name if collection else gettext("No collection"),
+            "name": name,
             "moved": intcomma(len(moved)),
             "there": intcomma(len(rows) - len(to_move)),
             "duplicates": intcomma(results.count(Duplicate)),
@@ -120,6 +120,7 @@ def lock(collection: Collection) -> bool:
     stored = Collection.objects.for_write().filter(
         pk=collection.pk, user_group=collection.user_group_id
     )
+    # The lock still lets other transactions add bookmarks to the collection.
     return stored.select_for_update(no_key=True).first() is not None
 
 

@@ -7,8 +7,8 @@ from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.cells import two_lines
-from usergroups.admin_tools.model_admin import M
 from usergroups.admin_tools.operator_admin import OperatorAdmin
+from usergroups.admin_tools.pages import M
 
 OWNER_COLUMNS = ("user_group_link", "team_link")
 
@@ -28,6 +28,7 @@ class OwnedAdmin(OperatorAdmin[M]):
     @admin.display(description=_("user group"))
     def user_group_link(self, row: Any) -> str:
         group = row.user_group
+        # Both may be empty.
         identity = ", ".join(filter(None, (group.provided_id, group.environment)))
         return self.link_to(group, two_lines(group.name, identity))
 

@@ -8,10 +8,8 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin import widgets
 from django.db import models, router
-from django.http import HttpRequest
 
 from .fields import is_valid_value
-from .model_admin import ModelAdmin
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
@@ -30,10 +28,14 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
         return super().media + forms.Media(js=scripts)
 
     def get_url(self) -> str:
+        """Return the URL from which the browser loads the choices."""
         url = super().get_url()
-        return f"{url}?{urlencode(self.query_params)}" if self.query_params else url
+        if self.query_params:
+            url += f"?{urlencode(self.query_params)}"
+        return url
 
     def optgroups(self, name: str, value: Sequence[str], attrs: Any = None) -> Any:
+        """Return the options to render, which are the selected ones."""
         # Django's widget queries for every submitted value, and raises an
         # error for malformed ones.
         target = self.field.target_field
@@ -42,10 +44,12 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
 
 
 def required_relations(model: type[models.Model]) -> Iterator[str]:
-    """Yield the lookups of a model's required foreign keys.
+    """Yield the lookups of a model's required foreign keys, and of those of
+    the models that they refer to.
 
-    Those of the models that they refer to follow, because the names of rows
-    show them. ``select_related()`` without names is deprecated.
+    The name of a row, which a form shows, may contain the names of these rows.
+    ``select_related()`` without lookups would follow the same keys, but it is
+    deprecated.
     """
     for field in model._meta.fields:
         if isinstance(field, models.ForeignKey) and not field.null:
@@ -64,6 +68,7 @@ def autocomplete_field(
     model = field.remote_field.model
     rows = model._default_manager.using(router.db_for_write(model))
     related = list(required_relations(model))
+    # Without lookups, select_related() would mean all relations.
     if related:
         rows = rows.select_related(*related)
     widget = AutocompleteSelect(field, admin_site, using=rows.db)
@@ -75,34 +80,30 @@ class AutocompleteFilter(admin.FieldListFilter):
     of all rows.
     """
 
-    def __init__(
-        self,
-        field: Any,
-        request: HttpRequest,
-        params: Any,
-        model: type[models.Model],
-        model_admin: ModelAdmin[Any],
-        *,
-        field_path: str,
-    ) -> None:
-        self.foreign_key = field
-        self.lookup = f"{field_path}__{field.target_field.name}__exact"
-        super().__init__(
-            field, request, params, model, model_admin, field_path=field_path
-        )
-        if self.used_parameters.get(self.lookup) == [""]:  # submitted without a choice
+    field: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The form was submitted without a choice, so do not filter.
+        if self.used_parameters.get(self.lookup) == [""]:
             del self.used_parameters[self.lookup]
-        self.admin_site = model_admin.admin_site
+
+    @property
+    def lookup(self) -> str:
+        """The query parameter of the filter."""
+        return f"{self.field_path}__{self.field.target_field.name}__exact"
 
     def expected_parameters(self) -> list[str | None]:
         return [self.lookup]
 
     def choices(self, changelist: Any) -> Iterator[Any]:
-        """Yield the field, and the other filters, which its form also sends."""
+        """Yield the context of the template: the form field, and the names and
+        values of the other filters, which the form sends as hidden inputs.
+        """
         used: Any = self.used_parameters.get(self.lookup, [None])
         form = forms.Form(initial={self.lookup: used[-1]}, auto_id="filter_%s")
         form.fields[self.lookup] = autocomplete_field(
-            self.foreign_key, self.admin_site, required=False
+            self.field, changelist.model_admin.admin_site, required=False
         )
         others = []
         for name, values in changelist.filter_params.items():

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -13,12 +14,11 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from .addresses import admin_url
 from .autocomplete import AutocompleteFilter
 from .fields import indent_json
 from .history import Change, changes_of, message_of
 from .lists import OperatorListAdmin
-from .permissions import visible_content_types
+from .pages import admin_url, can_view
 
 MAX_OPEN = 100
 """The number of characters of a value above which it is collapsed."""
@@ -29,14 +29,16 @@ class ObjectFilter(admin.SimpleListFilter):
     parameter_name = "content_type"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
-        kinds = visible_content_types(model_admin.admin_site, request)
-        return [(kind.pk, capfirst(kind.name)) for kind in kinds]
+        types = model_admin.visible_content_types(request)
+        return [(each.pk, capfirst(each.name)) for each in types]
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[LogEntry]
     ) -> QuerySet[LogEntry]:
         key: Any = self.value()
-        return queryset.filter(content_type=key) if key else queryset
+        if not key:
+            return queryset
+        return queryset.filter(content_type=key)
 
 
 class ChangesAdmin(OperatorListAdmin[LogEntry]):
@@ -63,14 +65,25 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
     actions = ()
     empty_text = _("Changes that operators make in the admin are listed here.")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[LogEntry]:
-        kinds = visible_content_types(self.admin_site, request)
-        return super().get_queryset(request).filter(content_type__in=kinds)
+    def visible_content_types(self, request: HttpRequest) -> list[ContentType]:
+        """Return the content types of the models that the user may view.
 
-    def has_view_permission(
-        self, request: HttpRequest, obj: LogEntry | None = None
-    ) -> bool:
-        return bool(visible_content_types(self.admin_site, request))
+        LogEntry is left out, because the permission to view it depends on
+        these models.
+        """
+        visible = [
+            model
+            for model in self.admin_site._registry
+            if model is not LogEntry and can_view(self.admin_site, request, model)
+        ]
+        return list(ContentType.objects.get_for_models(*visible).values())
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LogEntry]:
+        types = self.visible_content_types(request)
+        return super().get_queryset(request).filter(content_type__in=types)
+
+    def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return bool(self.visible_content_types(request))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -78,14 +91,10 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def has_change_permission(
-        self, request: HttpRequest, obj: LogEntry | None = None
-    ) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
-    def has_delete_permission(
-        self, request: HttpRequest, obj: LogEntry | None = None
-    ) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
     @admin.display(description=_("User"))
@@ -96,7 +105,8 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
     def changed_object(self, entry: Any) -> str:
         shown = entry.object_repr
         if not entry.is_deletion():
-            shown = format_html('<a href="{}">{}</a>', self.page_of(entry), shown)
+            url = self.url_of_object(entry)
+            shown = format_html('<a href="{}">{}</a>', url, shown)
         return format_html("{}: {}", capfirst(entry.content_type.name), shown)
 
     @admin.display(description=_("change"))
@@ -104,25 +114,26 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
         """Return the message, the old and the new values, and a link that
         restores the old ones.
         """
-        changes = list(changes_of(entry))
+        rendered = [[show_values(each)] for each in changes_of(entry)]
         restore = ""
-        if changes:
-            address = f"{self.page_of(entry)}?restore={entry.pk}"
+        if rendered:
+            address = f"{self.url_of_object(entry)}?restore={entry.pk}"
             restore = format_html('<a href="{}">{}</a>', address, gettext("Restore"))
-        values = format_html_join("", "{}", ([show_values(each)] for each in changes))
+        values = format_html_join("", "{}", rendered)
         return format_html("{} {}{}", message_of(entry), values, restore)
 
-    def page_of(self, entry: Any) -> str:
+    def url_of_object(self, entry: Any) -> str:
         """Return the address of the object's page."""
         opts = entry.content_type.model_class()._meta
         return admin_url(self.admin_site, opts, "change", entry.object_id)
 
 
-def text_of(field: "models.Field[Any, Any]", value: Any) -> str:
+def value_as_text(field: "models.Field[Any, Any]", value: Any) -> str:
     """Return a value from an entry of the history as text."""
     if isinstance(field, models.JSONField):
         text = indent_json(value)
     elif value and field.is_relation:
+        # as kept_row() of the history returns it
         text = value["text"]
     else:
         text = str(localize(value) or "")
@@ -131,15 +142,17 @@ def text_of(field: "models.Field[Any, Any]", value: Any) -> str:
 
 def show_values(change: Change) -> str:
     """Return the old and the new value of a field, collapsed if they are long."""
-    before = text_of(change.field, change.old)
-    after = text_of(change.field, change.new)
-    is_open = max(len(before), len(after)) <= MAX_OPEN
+    before = value_as_text(change.field, change.old)
+    after = value_as_text(change.field, change.new)
+    attribute = ""
+    if max(len(before), len(after)) <= MAX_OPEN:
+        attribute = " open"
     pair = format_html_join(
         " → ", '<pre class="wrap" dir="auto">{}</pre>', [[before], [after]]
     )
     return format_html(
         "<details{}><summary>{}</summary>{}</details>",
-        " open" if is_open else "",
+        attribute,
         capfirst(change.field.verbose_name),
         pair,
     )

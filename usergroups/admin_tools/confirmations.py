@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from django import forms
 from django.contrib import messages
@@ -11,7 +11,6 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern
@@ -25,8 +24,7 @@ from usergroups.signals import acting_as
 
 from .fields import is_valid_value
 from .lists import UNUSABLE
-from .model_admin import M
-from .pages import PagesAdmin, let_browsers_go_back
+from .pages import M, PagesAdmin, let_browsers_go_back
 from .paginator import display_rows
 
 FILTERS_PARAM = "_changelist_filters"
@@ -36,13 +34,16 @@ a page was opened.
 
 MAX_DESCRIBED = 20  # rows that a confirmation page or a message names
 
+ConfirmedAction: TypeAlias = Callable[..., HttpResponse | str]
+AskingAction: TypeAlias = Callable[..., HttpResponse]
+
 
 class ConfirmationForm(forms.Form):
     """The form on a confirmation page, with what the page shows of the rows
     that the action will change.
     """
 
-    max_rows: ClassVar[int] = 1_000
+    max_rows = 1_000
     """The maximum number of rows that the action changes.
 
     They are locked until it ends.
@@ -53,13 +54,21 @@ class ConfirmationForm(forms.Form):
         model_admin: "ConfirmingAdmin[Any]",
         request: HttpRequest,
         rows: Sequence[Any],
-        data: QueryDict | None = None,
     ) -> None:
+        data = None
+        # Without data, the form is rendered and has no errors.
+        if "confirmed" in request.POST:
+            data = request.POST
         super().__init__(data)
+        self.model_admin = model_admin
+        self.request = request
+        self.rows = rows
         # why the action cannot be performed on these rows
         self.refusals: list[str] = []
-        there_may_be_more = len(rows) == self.max_rows
-        self.limit = intcomma(self.max_rows) if there_may_be_more else ""
+        self.limit = ""
+        # There may be more rows than the action changes.
+        if len(rows) == self.max_rows:
+            self.limit = intcomma(self.max_rows)
         self.descriptions = [model_admin.described(row) for row in rows[:MAX_DESCRIBED]]
         others = len(rows) - len(self.descriptions)
         if others:
@@ -70,7 +79,7 @@ class ConfirmationForm(forms.Form):
 class Confirmation(NamedTuple):
     """What the confirmation page of an action shows, and the action itself."""
 
-    action: Callable[..., HttpResponse | str]
+    action: ConfirmedAction
     title: str | Promise
     text: str | Promise
     form_class: type[ConfirmationForm]
@@ -80,7 +89,7 @@ def requires_confirmation(
     title: str | Promise,
     text: str | Promise,
     form_class: type[ConfirmationForm] = ConfirmationForm,
-) -> Callable[[Callable[..., HttpResponse | str]], Callable[..., HttpResponse]]:
+) -> Callable[[ConfirmedAction], AskingAction]:
     """Decorate an admin action to ask for confirmation before it runs.
 
     The page that asks shows ``title`` and ``text``. In the title, ``%(rows)s``
@@ -90,14 +99,10 @@ def requires_confirmation(
     response, or a message to show.
     """
 
-    def decorate(
-        action: Callable[..., HttpResponse | str],
-    ) -> Callable[..., HttpResponse]:
+    def decorate(action: ConfirmedAction) -> AskingAction:
         @wraps(action)
         def ask(
-            model_admin: "ConfirmingAdmin[M]",
-            request: HttpRequest,
-            queryset: QuerySet[M],
+            model_admin: "ConfirmingAdmin[M]", request: HttpRequest, queryset: object
         ) -> HttpResponse:
             """Redirect to the confirmation page.
 
@@ -132,13 +137,14 @@ class ConfirmingAdmin(PagesAdmin[M]):
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         return self.confirm(request, request.GET.dict())
 
-    def confirm(self, request: HttpRequest, query: dict[str, str]) -> HttpResponse:
+    def confirm(self, request: HttpRequest, query: Mapping[str, str]) -> HttpResponse:
         """Ask for confirmation of an action on the chosen rows, or run it if
         the form was submitted.
         """
         confirmation = self.get_confirmation(request, query.get("action", ""))
+        form_class = confirmation.form_class
         try:
-            keys = self.chosen_keys(request, query)[: confirmation.form_class.max_rows]
+            keys = self.chosen_keys(request, query)[: form_class.max_rows]
             valid = [key for key in keys if is_valid_value(self.opts.pk, key)]
             rows = self.get_queryset(request).filter(pk__in=valid)
             found = list(rows)
@@ -147,18 +153,27 @@ class ConfirmingAdmin(PagesAdmin[M]):
         if not found:
             text = gettext("The selected rows no longer exist. Nothing was changed.")
             messages.info(request, text)
-            return redirect(self.origin(query, []))
-        data = request.POST if "confirmed" in request.POST else None
-        form = confirmation.form_class(self, request, found, data)
+            return redirect(self.previous_url(query, found))
+        form = form_class(self, request, found)
         if form.refusals or not form.is_valid():
-            return self.render_confirmation(request, query, found, form)
-        outcome = self.run(request, confirmation, rows, form.cleaned_data)
+            return self.render_confirmation(confirmation, query, form)
+        # Lock the rows in one order, so that two actions cannot wait for each
+        # other.
+        locked = rows.order_by("pk").select_for_update(of=("self",))
+
+        def run() -> HttpResponse | str:
+            # Each attempt reads the rows again.
+            return confirmation.action(self, request, locked.all(), **form.cleaned_data)
+
+        with acting_as(request.user):
+            outcome = retry_on_conflict(run, rows.db)
         if isinstance(outcome, HttpResponse):
             # It may contain secrets.
             add_never_cache_headers(outcome)
             return outcome
         messages.info(request, outcome)
-        return redirect(self.origin(query, rows.all()))
+        # Read the rows again, because the action may have deleted them.
+        return redirect(self.previous_url(query, rows.all()))
 
     def chosen_keys(self, request: HttpRequest, query: Mapping[str, str]) -> Any:
         """Return the keys of the confirmed rows, or of the row in the query,
@@ -170,6 +185,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
             return [query["keys"]]
         if request.method == "POST":
             return request.POST.getlist(ACTION_CHECKBOX_NAME)
+        # Let Django filter the list as if this were a request for the list.
         list_request: Any = copy(request)
         list_request.GET = QueryDict(query.get(FILTERS_PARAM), mutable=True)
         list_request.GET.pop(PAGE_VAR, None)
@@ -182,59 +198,44 @@ class ConfirmingAdmin(PagesAdmin[M]):
         Raises PermissionDenied if the user may not perform it, or if it asks
         for no confirmation.
         """
-        confirmation = getattr(getattr(self, name, None), "confirmation", None)
+        action = getattr(self, name, None)
+        confirmation: Confirmation | None = getattr(action, "confirmation", None)
         if confirmation is None or name not in self.get_actions(request):
             raise PermissionDenied
-        return confirmation  # type: ignore[no-any-return]
-
-    def run(
-        self,
-        request: HttpRequest,
-        confirmation: Confirmation,
-        rows: QuerySet[M],
-        values: dict[str, Any],
-    ) -> HttpResponse | str:
-        """Run the action in a transaction that locks the rows."""
-        locked = rows.order_by("pk").select_for_update(of=("self",))
-
-        def attempt() -> HttpResponse | str:
-            return confirmation.action(self, request, locked.all(), **values)
-
-        with acting_as(request.user):
-            return retry_on_conflict(attempt, rows.db)
+        return confirmation
 
     def render_confirmation(
         self,
-        request: HttpRequest,
+        confirmation: Confirmation,
         query: Mapping[str, str],
-        rows: Sequence[M],
         form: ConfirmationForm,
     ) -> HttpResponse:
         """Show the rows and the form, which is submitted to ``confirm_view()``
         with this query.
         """
-        confirmation = self.get_confirmation(request, query["action"])
-        title = str(confirmation.title) % {"rows": display_rows(len(rows), self.opts)}
+        names = {"rows": display_rows(len(form.rows), self.opts)}
         response = self.render_page(
-            request,
+            form.request,
             "usergroups/admin/confirmation.html",
-            title,
+            str(confirmation.title) % names,
             form=form,
-            rows=rows,
+            rows=form.rows,
             text=confirmation.text,
             address=f"{self.url_of('confirm')}?{urlencode(query)}",
-            origin=self.origin(query, rows),
+            previous_url=self.previous_url(query, form.rows),
         )
         return let_browsers_go_back(response)
 
-    def origin(
-        self, query: Mapping[str, str], rows: "Sequence[M] | QuerySet[M]"
-    ) -> str:
-        """Return the address from which the action was started: that of the
-        page of a row, if there are rows, or of the filtered list.
+    def previous_url(self, query: Mapping[str, str], rows: Any) -> str:
+        """Return the address of the page on which the action was started.
+
+        This is the page of a row if the query says so and the row still
+        exists, and otherwise the filtered list.
         """
         if "page" in query and rows:
             return self.url_of("change", rows[0].pk)
-        filters = query.get(FILTERS_PARAM, "")
-        address = self.url_of("changelist")
-        return f"{address}?{filters}" if filters else address
+        url = self.url_of("changelist")
+        filters = query.get(FILTERS_PARAM)
+        if filters:
+            url += f"?{filters}"
+        return url

@@ -1,14 +1,13 @@
 """Deletions, with a confirmation that counts what is deleted as well."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -21,39 +20,37 @@ from .confirmations import (
     ConfirmingAdmin,
     requires_confirmation,
 )
-from .model_admin import M, ModelAdmin
+from .pages import M, can_view
 from .paginator import MAX_LISTED, display_rows
 
 
 class DeletionForm(ConfirmationForm):
     """The form of a deletion, with the numbers of related rows.
 
-    Detached ones may be duplicates, which are deleted.
+    Rows that the deletion detaches are counted as well, because they may
+    become duplicates, which are deleted.
     """
 
     max_rows = MAX_LISTED
 
-    def __init__(
-        self,
-        model_admin: "DeletingAdmin[Any]",
-        request: HttpRequest,
-        rows: Sequence[Any],
-        data: QueryDict | None = None,
-    ) -> None:
-        super().__init__(model_admin, request, rows, data)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        model_admin: Any = self.model_admin
         self.note = model_admin.deletion_note
-        self.counts = {str(model_admin.opts.verbose_name_plural): intcomma(len(rows))}
-        queryset: Any = model_admin.get_queryset(request)
-        querysets = queryset.dependants([row.pk for row in rows])
-        for dependants in united_by_model(querysets):
-            self.count(model_admin, request, dependants)
+        self.counts = {
+            str(model_admin.opts.verbose_name_plural): intcomma(len(self.rows))
+        }
+        queryset = model_admin.get_queryset(self.request)
+        by_model: dict[type[models.Model], Any] = {}
+        # Several foreign keys may lead to a model. Each of its rows counts
+        # once.
+        for rows in queryset.dependants([row.pk for row in self.rows]):
+            others = by_model.get(rows.model, rows.none())
+            by_model[rows.model] = others | rows
+        for rows in by_model.values():
+            self.count(rows)
 
-    def count(
-        self,
-        model_admin: "DeletingAdmin[Any]",
-        request: HttpRequest,
-        dependants: QuerySet[Any],
-    ) -> None:
+    def count(self, dependants: QuerySet[Any]) -> None:
         """Add the number of these rows, if the user may know it, and the
         reasons not to delete them.
         """
@@ -61,48 +58,31 @@ class DeletionForm(ConfirmationForm):
         number = dependants[: limit + 1].count()
         if not number:
             return
-        opts = dependants.model._meta
-        own_admin = admin_of(model_admin.admin_site, dependants.model)
-        if own_admin is None or own_admin.has_view_permission(request):
-            self.counts[str(opts.verbose_name_plural)] = intcomma(number)
-        if own_admin is not None and not own_admin.has_delete_permission(request):
-            text = gettext("You do not have permission to delete: %(name)s.")
-            self.refusals.append(text % {"name": opts.verbose_name})
+        model = dependants.model
+        site = self.model_admin.admin_site
+        is_registered = site.is_registered(model)
+        if not is_registered or can_view(site, self.request, model):
+            self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
+        if is_registered:
+            own_admin: Any = site.get_model_admin(model)
+            if not own_admin.has_delete_permission(self.request):
+                text = gettext("You do not have permission to delete: %(name)s.")
+                self.refusals.append(text % {"name": model._meta.verbose_name})
         if number > limit:
             text = gettext(
                 "More than %(rows)s. Delete them first, or run manage.py "
                 "delete_object %(model)s ID."
             )
-            shown = display_rows(limit, opts)
-            values = {"rows": shown, "model": model_admin.opts.label}
+            shown = display_rows(limit, model._meta)
+            values = {"rows": shown, "model": self.model_admin.opts.label}
             self.refusals.append(text % values)
-
-
-def united_by_model(querysets: Iterable[QuerySet[Any]]) -> list[QuerySet[Any]]:
-    """Return one queryset for each model, which several foreign keys may lead
-    to.
-    """
-    united: dict[type[models.Model], QuerySet[Any]] = {}
-    for rows in querysets:
-        if rows.model in united:
-            united[rows.model] |= rows
-        else:
-            united[rows.model] = rows
-    return list(united.values())
-
-
-def admin_of(
-    site: admin.AdminSite, model: type[models.Model]
-) -> ModelAdmin[Any] | None:
-    """Return the admin of a model, or None if the model is not registered."""
-    return site.get_model_admin(model) if site.is_registered(model) else None
 
 
 class DeletingAdmin(ConfirmingAdmin[M]):
     """An admin that deletes rows with the action ``delete_selected`` only."""
 
     actions: Any = ("delete_selected",)
-    deletion_note: ClassVar[str | Promise] = ""
+    deletion_note: str | Promise = ""
     """What the confirmation of a deletion says besides the numbers of rows."""
 
     @admin.action(
@@ -134,8 +114,9 @@ class DeletingAdmin(ConfirmingAdmin[M]):
         self,
         request: HttpRequest,
         object_id: str,
-        extra_context: dict[str, Any] | None = None,
+        extra_context: Any = None,
     ) -> HttpResponse:
+        """Ask for confirmation on the page of the action, not Django's."""
         keys = unquote(object_id)
         query = {"action": "delete_selected", "keys": keys, "page": "1"}
         return self.confirm(request, {**request.GET.dict(), **query})

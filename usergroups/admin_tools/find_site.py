@@ -3,7 +3,7 @@ or a URL.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -98,18 +98,19 @@ class FindSite(admin.AdminSite):
         sent = request.POST.get("text", "").replace("\0", "")
         text = sent[:MAX_LENGTH].strip()
         results = self.find(request, text)
-        found = [(each, row) for each, rows in results.rows.items() for row in rows]
-        if len(found) == 1 and not results.too_slow:
-            [(model_admin, row)] = found
-            return redirect(model_admin.url_of("change", row.pk))
+        if len(results.rows) == 1 and not results.too_slow:
+            [(model_admin, rows)] = results.rows.items()
+            if len(rows) == 1:
+                return redirect(model_admin.url_of("change", rows[0].pk))
         return self.render_results(request, text, results)
 
     def render_results(
         self, request: HttpRequest, text: str, results: Results
     ) -> HttpResponse:
         request.current_app = self.name
-        is_private = bool(PRIVATE.search(text))
-        shown = "" if is_private else text
+        is_private = PRIVATE.search(text) is not None
+        if is_private:
+            text = ""
         groups = [
             {
                 "opts": each.opts,
@@ -123,80 +124,76 @@ class FindSite(admin.AdminSite):
             "title": _("Find"),
             "found": groups,
             "too_slow": [each.opts.verbose_name_plural for each in results.too_slow],
-            "text": shown,
-            "find_text": shown,
+            "text": text,
+            "find_text": text,
             "is_private": is_private,
-            "has_list_links": is_valid_query(shown),
+            "has_list_links": is_valid_query(text),
         }
         response = TemplateResponse(request, "usergroups/admin/found.html", page)
         return let_browsers_go_back(response)
 
     def find(self, request: HttpRequest, text: str) -> Results:
-        """Return the first rows whose secret is in the text, else whose fields
-        equal it, else contain it.
+        """Return the first rows whose secret is in the text.
+
+        If it has no secrets, return those with a field that equals it, or if
+        there are none, those with a field that contains it.
         """
+        results = Results({}, [])
         if not text:
-            return Results({}, [])
+            return results
         admins = [each for each in self.admins if each.has_view_permission(request)]
         secrets = re.findall(self.secrets_pattern, text)
         if secrets:
-            return find_rows(request, conditions_of_secrets(admins, secrets))
+            for each in admins:
+                # The query of a model must not contain secrets of others,
+                # because it may be logged.
+                prefix = f"{each.secret_prefix}_"
+                own = [secret for secret in secrets if secret.startswith(prefix)]
+                if own:
+                    add_found(results, request, each, each.with_secrets(own))
+            return results
         for lookup in ("exact", "icontains"):
-            conditions = {each: each.matching(text, lookup) for each in admins}
-            results = find_rows(request, conditions)
+            for each in admins:
+                condition = each.text_condition(text, lookup)
+                add_found(results, request, each, condition)
             if results.rows or results.too_slow:
                 break
         return results
 
 
-def conditions_of_secrets(
-    admins: list[AnyAdmin], secrets: list[str]
-) -> dict[AnyAdmin, Q]:
-    """Return the condition of each admin for its own kind of secrets.
-
-    The query of a model must not contain other secrets, because it may be
-    logged.
+def add_found(
+    results: Results, request: HttpRequest, model_admin: AnyAdmin, condition: Q
+) -> None:
+    """Add the first rows that meet the condition, if it is not empty, and that
+    the user may view.
     """
-    conditions = {}
-    for each in admins:
-        own = [text for text in secrets if text.startswith(f"{each.secret_prefix}_")]
-        if own:
-            conditions[each] = each.with_secrets(own)
-    return conditions
-
-
-def find_rows(request: HttpRequest, conditions: Mapping[AnyAdmin, Q]) -> Results:
-    """Return the first rows that meet the condition of their admin, if it is
-    not empty, and that the user may view.
-    """
-    results = Results({}, [])
-    for each, condition in conditions.items():
-        if not condition:
-            continue
-        rows = each.get_queryset(request).filter(condition).order_by("-pk")
-        try:
-            with limited_statements(rows.db):
-                found = list(rows[: MAX_FOUND + 1])
-        except OperationalError as error:
-            if sqlstate_of(error) != QUERY_CANCELED:
-                raise
-            results.too_slow.append(each)
-            continue
-        visible = [row for row in found if each.has_view_permission(request, row)]
-        if visible:
-            results.rows[each] = visible
-    return results
+    if not condition:
+        return
+    rows = model_admin.get_queryset(request).filter(condition).order_by("-pk")
+    try:
+        with limited_statements(rows.db):
+            found = list(rows[: MAX_FOUND + 1])
+    except OperationalError as error:
+        if sqlstate_of(error) != QUERY_CANCELED:
+            raise
+        results.too_slow.append(model_admin)
+        return
+    visible = [row for row in found if model_admin.has_view_permission(request, row)]
+    if visible:
+        results.rows[model_admin] = visible
 
 
 @contextmanager
 def limited_statements(using: str) -> Iterator[None]:
     """Let PostgreSQL cancel each statement of the block that takes longer than
-    a second.
+    STATEMENT_LIMIT.
     """
     connection = connections[using]
+    # SQLite has no such limit.
     if connection.vendor != "postgresql":
         yield
         return
+    # The limit ends with the transaction.
     with transaction.atomic(using=using):
         with connection.cursor() as cursor:
             cursor.execute(

@@ -1,24 +1,15 @@
 """Forms that detect concurrent changes."""
 
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any
 
 from django import forms
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from .model_admin import M
-
 MAX_QUOTED = 1_000  # characters of the stored value in an error
 
-if TYPE_CHECKING:
-    from django.forms import ModelForm
-else:
 
-    class ModelForm(forms.ModelForm, Generic[M]):
-        """Django's class, which is generic only in its type stubs."""
-
-
-class OperatorForm(ModelForm[M]):
+class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
     """A form that refuses to change a field that somebody else changed after
     it was opened, and shows both values.
 
@@ -41,8 +32,14 @@ class OperatorForm(ModelForm[M]):
         for name in self.changed_data:
             if name not in self.errors and self.is_conflict(name):
                 self.refuse(name)
-        if not self.instance._state.adding:
-            self.keep_stored_values()
+        if self.instance._state.adding:
+            return
+        # Take the stored values of the fields that the user did not change,
+        # because somebody else may have changed them. The values are validated
+        # together, and are in the signal and in the text of the history.
+        for name in self.cleaned_data.keys() - set(self.changed_data):
+            entered = self.cleaned_data[name]
+            self.cleaned_data[name] = getattr(self.instance, name, entered)
 
     def is_conflict(self, name: str) -> bool:
         """Return whether the stored value is neither the one that the form was
@@ -55,10 +52,9 @@ class OperatorForm(ModelForm[M]):
         )
         if opened_with is None:
             return False
-        stored = bound.initial
-        return bound.field.has_changed(stored, opened_with) and bound.field.has_changed(
-            stored, bound.data
-        )
+        has_changed = bound.field.has_changed
+        is_changed_elsewhere = has_changed(bound.initial, opened_with)
+        return is_changed_elsewhere and has_changed(bound.initial, bound.data)
 
     def refuse(self, name: str) -> None:
         """Add an error that shows the stored value, and let the user replace
@@ -66,26 +62,17 @@ class OperatorForm(ModelForm[M]):
         """
         bound = self[name]
         current = bound.field.prepare_value(bound.initial)
-        rows = getattr(bound.field, "queryset", None)
-        shown = current if rows is None else rows.filter(pk=current).first()
-        quoted = Truncator(str(shown or "-")).chars(MAX_QUOTED)
+        stored = current
+        if isinstance(bound.field, forms.ModelChoiceField):
+            rows: Any = bound.field.queryset
+            stored = rows.filter(pk=current).first()
+        quoted = Truncator(str(stored or "-")).chars(MAX_QUOTED)
         text = _(
             "This may have changed while you were editing. It is now “%(value)s”. Save "
             "again to replace it."
         )
         self.add_error(name, text % {"value": quoted})
         self.open_with(name, current)
-
-    def keep_stored_values(self) -> None:
-        """Take the stored values of the fields that the user did not change.
-
-        Somebody else may have changed them. Then they are validated together
-        with the changed ones, and are in the signal and in the text of the
-        history.
-        """
-        for name in self.cleaned_data.keys() - set(self.changed_data):
-            entered = self.cleaned_data[name]
-            self.cleaned_data[name] = getattr(self.instance, name, entered)
 
     def open_with(self, name: str, current: Any) -> None:
         """Render ``current`` as the value that the field was opened with,

@@ -1,4 +1,5 @@
-"""Entries of the history, with the old and new values of changed fields.
+"""Entries of the history with the old and new values of changed fields, and an
+admin that writes them and restores old values.
 
 Like Django's, the messages of entries are stored in English and translated for
 display.
@@ -11,8 +12,16 @@ from typing import Any, NamedTuple
 from django import forms
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import get_content_type_for_model
+from django.contrib.admin.utils import unquote
 from django.db import models
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import urlencode
 from django.utils.translation import gettext, gettext_noop
+
+from .fields import is_valid_value
+from .forms import OperatorForm
+from .pages import M, ModelAdmin, admin_url, can_view
 
 # characters of the old and the new value of a field, as JSON
 MAX_KEPT = 50_000
@@ -49,6 +58,7 @@ def log_rows(
             user_id=user.pk,
             content_type=get_content_type_for_model(row),
             object_id=row.pk,
+            # the length of the column
             object_repr=str(row)[:200],
             action_flag=flag,
             change_message=message,
@@ -79,11 +89,9 @@ def parts_of(entry: LogEntry) -> list[dict[str, Any]] | None:
         parts = json.loads(entry.change_message)
     except ValueError:
         return None
-    if not isinstance(parts, list):
-        return None
-    if not all(isinstance(part, dict) for part in parts):
-        return None
-    return parts
+    if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
+        return parts
+    return None
 
 
 def changes_of(entry: LogEntry) -> Iterator[Change]:
@@ -96,8 +104,7 @@ def changes_of(entry: LogEntry) -> Iterator[Change]:
         values = part.get("changed", {}).get("values", {})
         for name, pair in values.items():
             if name in fields and pair != [None, None]:
-                old, new = pair
-                yield Change(fields[name], old, new)
+                yield Change(fields[name], *pair)
 
 
 def changed_fields(form: "forms.BaseModelForm[Any]") -> list[str]:
@@ -115,8 +122,9 @@ def changed_values(form: "forms.BaseModelForm[Any]") -> dict[str, list[Any]]:
         field = form.fields[name]
         old = _kept_value(field, form.initial.get(name))
         new = _kept_value(field, form.cleaned_data.get(name))
-        is_short = len(json.dumps([old, new])) <= MAX_KEPT
-        values[name] = [old, new] if is_short else [None, None]
+        values[name] = [old, new]
+        if len(json.dumps(values[name])) > MAX_KEPT:
+            values[name] = [None, None]
     return values
 
 
@@ -134,3 +142,64 @@ def _kept_value(field: forms.Field, value: Any) -> Any:
     if isinstance(value, dict | str | int | None):
         return value
     return str(value)
+
+
+class HistoryAdmin(ModelAdmin[M]):
+    """An admin that keeps the old and the new values of changed fields in the
+    history, and restores old ones.
+
+    Its forms are OperatorForms.
+    """
+
+    def construct_change_message(
+        self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
+    ) -> Any:
+        """Return Django's message with the old and the new values as well."""
+        message: Any = super().construct_change_message(request, form, formsets, add)
+        if not add:
+            values = changed_values(form)
+            if values:
+                message[0]["changed"]["values"] = values
+        return message
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: Any = None
+    ) -> HttpResponse:
+        """Redirect to the list of all changes, filtered by the row, if the
+        user may view that list.
+        """
+        if not can_view(self.admin_site, request, LogEntry):
+            return super().history_view(request, object_id, extra_context)
+        query: Any = {
+            "content_type": get_content_type_for_model(self.model).pk,
+            "object_id": unquote(object_id),
+        }
+        changes = admin_url(self.admin_site, LogEntry._meta, "changelist")
+        return redirect(f"{changes}?{urlencode(query)}")
+
+    def restore(self, request: HttpRequest, obj: M, form: OperatorForm) -> None:
+        """Fill the form with the old values of the history entry that the
+        query parameter ``restore`` names, if any.
+        """
+        key = request.GET.get("restore")
+        if not key or not is_valid_value(LogEntry._meta.pk, key):
+            return
+        entries = LogEntry.objects.filter(
+            content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key
+        )
+        for entry in entries:
+            for change in changes_of(entry):
+                if change.field.name in form.fields:
+                    restore_value(form, change)
+
+
+def restore_value(form: OperatorForm, change: Change) -> None:
+    """Show the old value of a field in the form."""
+    name = change.field.name
+    # Keep the current value in the hidden input, so that the old one counts as
+    # a change when it is saved.
+    current = form.fields[name].prepare_value(form.initial[name])
+    form.open_with(name, current)
+    form.initial[name] = change.old
+    if change.old and change.field.is_relation:
+        form.initial[name] = change.old["key"]

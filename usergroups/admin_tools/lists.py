@@ -1,6 +1,6 @@
 """Lists whose cost does not grow with the table."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.contrib import admin
@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.text import capfirst
 
 from .autocomplete import AutocompleteSelect
-from .model_admin import M, ModelAdmin
+from .pages import M, ModelAdmin
 from .paginator import BoundedPaginator
 from .search import SearchForm, is_valid_query, rows_to_search
 
@@ -39,16 +39,20 @@ class OperatorChangeList(ChangeList):
 
     search_form_class = SearchForm
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, request: HttpRequest, *args: Any) -> None:
+        super().__init__(request, *args)
+        # get_search_results() of the admin has set it, because Django's list
+        # does not pass it on.
+        self.search_limit = getattr(request, "search_limit", "")
         model_admin: Any = self.model_admin
         name = capfirst(self.opts.verbose_name_plural)
         self.title = str(model_admin.list_title or name)
+        # The template shows a link "Show all" if these numbers differ. Without
+        # a search or a filter, all rows are shown already.
         if not (self.query or self.has_active_filters):
-            # so that there is no link "Show all"
             self.full_result_count = self.result_count
-        # so that the template of Django or of a theme does not show them as
-        # well
+        # so that the template that this one extends, which is Django's or a
+        # theme's, does not show the filters as well
         self.has_filters = False
         for spec in self.filter_specs:
             spec.template = "usergroups/admin/filter.html"
@@ -62,11 +66,6 @@ class OperatorChangeList(ChangeList):
             return None
         return super().get_ordering_field(field_name)
 
-    def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        queryset = super().get_queryset(request, *args, **kwargs)
-        self.search_limit = getattr(request, "search_limit", "")
-        return queryset
-
 
 class OperatorListAdmin(ModelAdmin[M]):
     """An admin whose list shows at most 10,000 rows, with the filters above
@@ -77,24 +76,22 @@ class OperatorListAdmin(ModelAdmin[M]):
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
-    list_title: ClassVar[str | Promise] = ""
+    list_title: str | Promise = ""
     """The heading of the list, if it is not the name of the model."""
-    empty_text: ClassVar[str | Promise] = ""
+    empty_text: str | Promise = ""
     """The text to show when the table is empty."""
 
     @property
     def media(self) -> forms.Media:
+        # The scripts of the widget depend on neither of its arguments.
         filters: Any = AutocompleteSelect(None, None)  # type: ignore[arg-type]
         own = forms.Media(
             css={"all": ["usergroups/admin.css"]},
             js=["admin/js/jquery.init.js", "usergroups/admin.js"],
         )
-        media: forms.Media = super().media + filters.media + own
-        return media
+        return super().media + filters.media + own  # type: ignore[no-any-return]
 
-    def get_changelist(
-        self, request: HttpRequest, **kwargs: Any
-    ) -> type[OperatorChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return OperatorChangeList
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
@@ -104,13 +101,15 @@ class OperatorListAdmin(ModelAdmin[M]):
         return super().lookup_allowed(lookup, value, request)
 
     def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, extra_context: Any = None
     ) -> HttpResponse:
+        """Show the list, without filters if one has a malformed value."""
         try:
             return super().changelist_view(request, extra_context)
         except UNUSABLE:
-            if {*request.GET} == {ERROR_FLAG}:
-                raise  # The list cannot be shown without filters, either.
+            # The list cannot be shown without filters, either.
+            if list(request.GET) == [ERROR_FLAG]:
+                raise
             return redirect(f"{request.path}?{ERROR_FLAG}=1")
 
     def get_search_results(
@@ -127,6 +126,7 @@ class OperatorListAdmin(ModelAdmin[M]):
         if not is_valid_query(search_term):
             return queryset.none(), False
         ordering: Any = self.get_ordering(request) or ("-pk",)
+        # without the prefixes of Django that select the kind of comparison
         searched = [name.lstrip("^=@") for name in self.get_search_fields(request)]
         rows, number = rows_to_search(queryset, ordering, searched)
         if number is not None:

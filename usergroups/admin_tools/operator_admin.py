@@ -5,11 +5,15 @@ from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import connections, models, router, transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.db.retry import retry_on_conflict
@@ -20,16 +24,13 @@ from .cells import badge, short_date
 from .deletions import DeletingAdmin
 from .fields import MultiLineField, SingleLineField, is_valid_value
 from .forms import OperatorForm
-from .history import changed_fields
-from .history_pages import HistoryAdmin
+from .history import HistoryAdmin, changed_fields
 from .lists import OperatorListAdmin
-from .model_admin import M
-from .related_lists import RelatedListsAdmin
+from .pages import M, can_view
+from .paginator import MAX_LISTED, bounded_count
 
 
-class OperatorAdmin(
-    DeletingAdmin[M], RelatedListsAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]
-):
+class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
     """An admin that stays fast with many rows, asks before irreversible
     actions and links to related rows.
 
@@ -45,13 +46,13 @@ class OperatorAdmin(
     }
 
     list_select_related: ClassVar[tuple[str, ...]] = ()
-    deferred_fields: ClassVar[tuple[str, ...]] = ()
+    deferred_fields: tuple[str, ...] = ()
     """Large fields that only the change page loads."""
-    object_actions: ClassVar[dict[str, str | Promise]] = {}
+    object_actions: dict[str, str | Promise] = {}
     """The names of the actions that have a button on the change page, and the
     labels of the buttons.
     """
-    find_fields: ClassVar[tuple[str, ...]] = ()
+    find_fields: tuple[str, ...] = ()
     """The fields that the page Find searches for a value equal to the text or,
     in text fields, containing it.
     """
@@ -86,7 +87,9 @@ class OperatorAdmin(
             rows = rows.select_related(*self.list_select_related)
         match = request.resolver_match
         is_change_page = match is not None and "object_id" in match.kwargs
-        return rows if is_change_page else rows.defer(*self.deferred_fields)
+        if is_change_page:
+            return rows
+        return rows.defer(*self.deferred_fields)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow only the lookups of ``list_filter``.
@@ -95,15 +98,16 @@ class OperatorAdmin(
         """
         if not super().lookup_allowed(lookup, value, request):
             return False
-        offered = self.filter_names(request)
-        return any(f"{lookup}__".startswith(f"{name}__") for name in offered)
-
-    def filter_names(self, request: HttpRequest) -> Iterator[str]:
-        """Yield the field or the query parameter of each filter."""
-        filters: Sequence[Any] = self.get_list_filter(request)
+        filters: Any = self.get_list_filter(request)
         for each in filters:
-            name_or_class: Any = each[0] if isinstance(each, tuple) else each
-            yield getattr(name_or_class, "parameter_name", name_or_class)
+            # A filter is a field, a field with a class, or a class with a
+            # query parameter.
+            name = getattr(each, "parameter_name", each)
+            if isinstance(each, tuple):
+                name = each[0]
+            if f"{lookup}__".startswith(f"{name}__"):
+                return True
+        return False
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
@@ -115,10 +119,10 @@ class OperatorAdmin(
         row = super().get_object(request, object_id, from_field)
         if row is None or request.method != "POST":
             return row
-        using: Any = row._state.db
-        if not connections[using].in_atomic_block:
-            return row
         rows = self.get_queryset(request).filter(pk=row.pk)
+        # Only a transaction can lock rows.
+        if not connections[rows.db].in_atomic_block:
+            return row
         return rows.select_for_update(of=("self",)).first()
 
     # Saving
@@ -133,6 +137,7 @@ class OperatorAdmin(
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
+        """Save a new row, or only the changed fields of another one."""
         if not change:
             super().save_model(request, obj, form, change)
             return
@@ -163,12 +168,9 @@ class OperatorAdmin(
     # The page of a row
 
     def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, Any],
-        *args: Any,
-        **kwargs: Any,
+        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
+        """Add the related lists and the buttons of actions to the page."""
         context["show_save_and_add_another"] = False
         obj = context.get("original")
         if obj is not None:
@@ -187,6 +189,68 @@ class OperatorAdmin(
         allowed = self.get_actions(request)
         return [each for each in self.object_actions.items() if each[0] in allowed]
 
+    # Links from the page of a row to the lists of its related rows
+
+    def get_related(self, request: HttpRequest, obj: M) -> list[dict[str, Any]]:
+        """Return a summary of each list that the user may view and that has an
+        AutocompleteFilter for this row.
+        """
+        related: list[dict[str, Any]] = []
+        for model in self.opts.apps.get_models():
+            if can_view(self.admin_site, request, model):
+                other = self.admin_site.get_model_admin(model)
+                if isinstance(other, OperatorAdmin):
+                    related += other.lists_filtered_by(request, obj)
+        return related
+
+    def lists_filtered_by(
+        self, request: HttpRequest, obj: models.Model
+    ) -> Iterator[dict[str, Any]]:
+        """Yield a summary of this list for each of its filters by a foreign
+        key to the model of ``obj``.
+        """
+        filters: Any = self.get_list_filter(request)
+        for each in filters:
+            if not isinstance(each, tuple):
+                continue
+            field_path = each[0]
+            field: Any = get_fields_from_path(self.model, field_path)[-1]
+            if field.related_model is type(obj):
+                query = {f"{field_path}__{obj._meta.pk.name}__exact": obj.pk}
+                summary = self.related_list(request, query)
+                summary["links"] = self.get_related_links(request, field_path, obj)
+                yield summary
+
+    def related_list(
+        self, request: HttpRequest, query: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the name, the number of rows and the address of this list
+        with these filters.
+        """
+        number = bounded_count(self.get_queryset(request).filter(**query))
+        count = intcomma(number)
+        if number == MAX_LISTED:
+            count += "+"
+        return {
+            "name": str(self.opts.verbose_name_plural),
+            "count": count,
+            "url": f"{self.url_of('changelist')}?{urlencode(query)}",
+        }
+
+    def get_related_links(
+        self, request: HttpRequest, field_path: str, obj: models.Model
+    ) -> list[tuple[str, str]]:
+        """Return labels and URLs of links such as "Add bookmark here", which
+        open a form with ``obj`` in the field.
+        """
+        if not self.has_add_permission(request):
+            return []
+        if field_path not in flatten_fieldsets(self.get_fieldsets(request)):
+            return []
+        text = gettext("Add %(name)s here") % {"name": self.opts.verbose_name}
+        query = urlencode({field_path: obj.pk})
+        return [(text, f"{self.url_of('add')}?{query}")]
+
     # Find
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
@@ -195,7 +259,7 @@ class OperatorAdmin(
         """
         return Q()  # Find returns no rows for an empty condition.
 
-    def matching(self, text: str, lookup: str) -> Q:
+    def text_condition(self, text: str, lookup: str) -> Q:
         """Return the condition that a field equals the text (``lookup``
         "exact") or contains it ("icontains").
 
@@ -204,6 +268,7 @@ class OperatorAdmin(
         condition = Q()
         for name in self.find_fields:
             field: Any = self.opts.get_field(name)
+            # Other fields, such as ids, match as a whole.
             is_searched = lookup == "exact" or isinstance(field, models.CharField)
             if is_searched and is_valid_value(field, text):
                 condition |= Q((f"{name}__{lookup}", text))

@@ -1,22 +1,54 @@
-"""Pages that Django's admin does not have, and how they show rows."""
+"""Pages of the admin: their addresses, and additional ones."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.db import models
+from django.db.models.options import Options
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 
-from .addresses import admin_url, change_url
-from .model_admin import M, ModelAdmin
+M = TypeVar("M", bound=models.Model)
+
+if TYPE_CHECKING:
+    ModelAdmin = admin.ModelAdmin
+else:
+
+    class ModelAdmin(admin.ModelAdmin, Generic[M]):
+        """Django's class, which is generic only in its type stubs."""
+
+
+def admin_url(
+    site: admin.AdminSite, opts: "Options[Any]", page: str, *args: object
+) -> str:
+    """Return the address of a page, such as ``"changelist"``, of the model
+    with these options.
+    """
+    name = f"{site.name}:{opts.app_label}_{opts.model_name}_{page}"
+    return reverse(name, args=[quote(str(arg)) for arg in args])
+
+
+def change_url(site: admin.AdminSite, row: models.Model) -> str:
+    """Return the address of the page of a row."""
+    return admin_url(site, row._meta, "change", row.pk)
+
+
+def can_view(
+    site: admin.AdminSite, request: HttpRequest, model: type[models.Model]
+) -> bool:
+    """Return whether the model is registered and the user may view it."""
+    if not site.is_registered(model):
+        return False
+    return site.get_model_admin(model).has_view_permission(request)
 
 
 def let_browsers_go_back(response: HttpResponse) -> HttpResponse:
-    """Let browsers show the response to a POST again, without another POST,
-    when the user goes back to it.
+    """Let the browser's back button show the response to a POST again, without
+    another POST.
     """
     response["Cache-Control"] = "private, no-cache"
     return response
@@ -41,20 +73,23 @@ class PagesAdmin(ModelAdmin[M]):
         view = self.admin_site.admin_view(view, cacheable=cacheable)
         return path(route, view, name=name)
 
-    def url_of(self, page: str, *args: int | str | UUID) -> str:
+    def url_of(self, page: str, *args: object) -> str:
+        """Return the address of a page of this model."""
         return admin_url(self.admin_site, self.opts, page, *args)
 
     def render_page(
         self, request: HttpRequest, template: str, title: str, **context: Any
     ) -> HttpResponse:
+        # Django's templates reverse URLs in the site with this name.
         request.current_app = self.admin_site.name
-        page = {
+        context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": title,
             "media": self.media,
+            **context,
         }
-        return TemplateResponse(request, template, {**page, **context})
+        return TemplateResponse(request, template, context)
 
     def render_secrets(
         self,
@@ -65,7 +100,8 @@ class PagesAdmin(ModelAdmin[M]):
     ) -> HttpResponse:
         """Show each row with its secret and the row that it replaces, if any.
 
-        Reloading opens the row or the list.
+        Reloading the page opens the only row, or the list, because a secret is
+        shown once.
         """
         if len(secrets) == 1:
             only_row = secrets[0][0]
@@ -82,15 +118,16 @@ class PagesAdmin(ModelAdmin[M]):
         )
 
     def link_to(self, row: models.Model, text: str = "") -> str:
-        """Return a link to the page of a row of any model.
+        """Return a link to the page of a row of any model, or only its text if
+        the model is not registered.
 
-        It shows the name of the row, or ``text``.
+        The text is the name of the row, unless ``text`` is given.
         """
-        shown = text or str(row)
+        text = text or str(row)
         if not self.admin_site.is_registered(type(row)):
-            return shown
+            return text
         address = change_url(self.admin_site, row)
-        return format_html('<a href="{}">{}</a>', address, shown)
+        return format_html('<a href="{}">{}</a>', address, text)
 
     def described(self, row: M) -> str:
         """Return one line: a link to the row, and the details of the row."""

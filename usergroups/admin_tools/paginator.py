@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.db.models.options import Options
 from django.utils.functional import cached_property
 
-from .model_admin import M
+from .pages import M
 
 MAX_LISTED = 10_000
 """The maximum number of rows that a list shows or a search reads."""
@@ -28,24 +28,21 @@ def newest_rows(rows: QuerySet[M]) -> tuple[QuerySet[M], bool]:
     Unlike a slice, the queryset can still be filtered. Then the database reads
     no other rows.
     """
-    others = rows.order_by("-pk").values_list("pk", flat=True)
-    last_other = others[MAX_LISTED : MAX_LISTED + 1].first()
-    if last_other is None:
+    keys = rows.order_by("-pk").values_list("pk", flat=True)
+    # the key that follows the first MAX_LISTED
+    newest_other = keys[MAX_LISTED : MAX_LISTED + 1].first()
+    if newest_other is None:
         return rows, False
-    return rows.filter(pk__gt=last_other), True
-
-
-def display_count(number: int) -> str:
-    """Return a number from ``bounded_count()`` as text, such as "10,000+"."""
-    text = intcomma(number)
-    return f"{text}+" if number == MAX_LISTED else text
+    return rows.filter(pk__gt=newest_other), True
 
 
 def display_rows(number: int, opts: "Options[Any]") -> str:
     """Return text such as "1 bookmark" or "2,500 bookmarks" for rows of the
     model with these options.
     """
-    name = opts.verbose_name if number == 1 else opts.verbose_name_plural
+    name = opts.verbose_name_plural
+    if number == 1:
+        name = opts.verbose_name
     return f"{intcomma(number)} {name}"
 
 

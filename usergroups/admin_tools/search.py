@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 
 from usergroups.api.pagination import RowValue
 
-from .model_admin import M
+from .pages import M
 from .paginator import MAX_LISTED
 
 # A search compares each word with each field of each row.
@@ -31,25 +31,22 @@ def is_valid_query(text: str) -> bool:
     return len(list(smart_split(text))) <= MAX_WORDS
 
 
-def validate_query(text: str) -> None:
-    """Raise ValidationError if a list cannot be searched for the text."""
-    if not is_valid_query(text):
-        message = gettext(
-            "Search for at most %(length)s characters and %(words)s words."
-        )
-        limits = {"length": MAX_QUERY_LENGTH, "words": MAX_WORDS}
-        raise ValidationError(message % limits)
-
-
 class SearchForm(ChangeListSearchForm):
     """The search field of a list.
 
     If the text is not valid, the list shows the error and all rows.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields[SEARCH_VAR].validators.append(validate_query)
+    def clean_q(self) -> str:
+        """Validate the text, whose field has the name SEARCH_VAR of Django."""
+        text: str = self.cleaned_data[SEARCH_VAR]
+        if is_valid_query(text):
+            return text
+        message = gettext(
+            "Search for at most %(length)s characters and %(words)s words."
+        )
+        limits = {"length": MAX_QUERY_LENGTH, "words": MAX_WORDS}
+        raise ValidationError(message % limits)
 
 
 def rows_to_search(
@@ -61,23 +58,27 @@ def rows_to_search(
     MAX_SEARCHED_SIZE characters in the ``searched`` fields. The fields of the
     order must not be null, and all of them get the direction of the first.
     """
-    is_descending = ordering[0].startswith("-")
     names = [name.removeprefix("-") for name in ordering]
-    if is_descending:
-        ordered = rows.order_by(*(f"-{name}" for name in names))
-    else:
-        ordered = rows.order_by(*names)
+    sign = ""
+    comparison: Any = LessThanOrEqual
+    if ordering[0].startswith("-"):
+        sign = "-"
+        comparison = GreaterThanOrEqual
+    ordered = rows.order_by(*(f"{sign}{name}" for name in names))
     number = _number_to_search(ordered, searched)
     if number is None:
         return rows, None
     [last] = ordered.values_list(*names)[number - 1 : number]
-    values = [
-        Value(value, _field_of(rows, name))
-        for name, value in zip(names, last, strict=True)
-    ]
-    # With a subquery of keys, PostgreSQL may read the whole table.
-    until = GreaterThanOrEqual if is_descending else LessThanOrEqual
-    return rows.filter(until(RowValue(*map(F, names)), RowValue(*values))), number
+    opts = rows.model._meta
+    values = []
+    for name, value in zip(names, last, strict=True):
+        field_name = opts.pk.name if name == "pk" else name
+        field: Any = opts.get_field(field_name)
+        values.append(Value(value, field))
+    # Compare with the values of the last row. With a subquery of keys,
+    # PostgreSQL may read the whole table.
+    condition = comparison(RowValue(*map(F, names)), RowValue(*values))
+    return rows.filter(condition), number
 
 
 def _number_to_search(ordered: QuerySet[M], searched: Sequence[str]) -> int | None:
@@ -85,14 +86,11 @@ def _number_to_search(ordered: QuerySet[M], searched: Sequence[str]) -> int | No
     length: Any = reduce(add, [Length(name) for name in searched])
     sizes = ordered.values_list(length, flat=True)[: MAX_LISTED + 1]
     total = 0
+    # ``number`` is that of the rows before this one. The first row is searched
+    # whatever its size.
     for number, size in enumerate(sizes):
         total += size or 0
-        is_first = number == 0
-        if not is_first and (number == MAX_LISTED or total > MAX_SEARCHED_SIZE):
+        is_beyond = number == MAX_LISTED or total > MAX_SEARCHED_SIZE
+        if is_beyond and number > 0:
             return number
     return None
-
-
-def _field_of(rows: QuerySet[M], name: str) -> Any:
-    opts = rows.model._meta
-    return opts.pk if name == "pk" else opts.get_field(name)

@@ -105,7 +105,8 @@ class WritingQuerySet(models.QuerySet[M]):
         is_announced = deleted.has_listeners(self.model)
         if not is_announced and not reverse_relations(self.model):
             return super().delete()
-        rows = self.select_related(None).defer(None).order_by("pk")
+        rows = self.select_related(None).prefetch_related(None)
+        rows = rows.defer(None).order_by("pk")
         # PostgreSQL cannot lock the rows of such a query.
         if rows.query.distinct or rows.query.group_by:
             found = list(rows.values_list("pk", flat=True))

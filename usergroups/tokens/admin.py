@@ -54,7 +54,7 @@ class GraceForm(ConfirmationForm):
     )
 
 
-class NewTokenForm(OperatorForm[Token]):
+class NewTokenForm(OperatorForm):
     """A new token, with a lifetime."""
 
     lifetime = forms.ChoiceField(
@@ -357,11 +357,11 @@ class TokenAdmin(OperatorAdmin[T]):
         hints = [secret_format.hint(secret) for secret in cut_off]
         return Q(digest__in=digests) | Q(hint__in=hints)
 
-    def matching(self, text: str, lookup: str) -> Q:
+    def text_condition(self, text: str, lookup: str) -> Q:
         """Also match the token's id in the API, and the beginning of its
         secret anywhere in the text.
         """
-        condition = super().matching(text, lookup)
+        condition = super().text_condition(text, lookup)
         if re.fullmatch("[0-9a-f]{64}", text):
             condition |= Q(digest=bytes.fromhex(text))
         hints = secret_format.hints_in(text, self.secret_prefix)

@@ -26,8 +26,9 @@ class Command(OperatorCommand):
         permissions = Permission.objects.filter(content_type__app_label__in=APPS)
         for role, verbs in ROLES.items():
             group, _ = Group.objects.get_or_create(name=role)
+            # A codename is a verb and a model, such as "view_bookmark".
             allowed = [
-                each for each in permissions if each.codename.split("_")[0] in verbs
+                each for each in permissions if each.codename.partition("_")[0] in verbs
             ]
             group.permissions.set(allowed)
             self.stderr.write(f"{role}: {', '.join(verbs)}.", self.style.SUCCESS)

@@ -67,7 +67,8 @@ class Command(OperatorCommand):
         if not 0 < port < 2**16:
             raise CommandError("--port must be a number from 1 to 65535.")
         if serves:
-            # before the tokens of a running quickstart are revoked
+            # Check this first, because create_demo_data() revokes the tokens
+            # of a quickstart that is still running.
             self.check_port(port)
         self.migrate()
         with transaction.atomic():
@@ -77,7 +78,8 @@ class Command(OperatorCommand):
                     values, base_url=f"http://127.0.0.1:{port}"
                 )
             )
-            self.stdout.flush()  # If this fails, the transaction is rolled back.
+            # If the secrets cannot be printed, roll the transaction back.
+            self.stdout.flush()
         if serves:
             self.serve(port)
 
