@@ -59,7 +59,7 @@ class RowReader:
     def __init__(self, lines: Iterator[str]) -> None:
         self.lines = lines
         # The number of the last line that was taken.
-        self.line = 0
+        self.line_number = 0
         first = next(lines, "")
         # The lines to take next: the first line, or lines that were put back.
         self.waiting = deque([first])
@@ -74,7 +74,7 @@ class RowReader:
 
     def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
         while line := self.take():
-            number = self.line
+            number = self.line_number
             # Most lines are like this. It is much faster than csv.reader().
             if '"' not in line and len(line) <= MAX_LINE:
                 cells = line.rstrip("\r\n").split(self.delimiter)
@@ -92,7 +92,8 @@ class RowReader:
         long, or an empty string after the last.
         """
         line = self.waiting.popleft() if self.waiting else next(self.lines, "")
-        self.line += bool(line)
+        if line:
+            self.line_number += 1
         return line
 
     def split(self, row: str, strict: bool = False) -> list[str] | None:
@@ -133,7 +134,7 @@ class RowReader:
                 break
             if self.is_row_of_its_own(line):
                 break
-        self.line -= len(lines) - 1
+        self.line_number -= len(lines) - 1
         self.waiting.extendleft(reversed(lines[1:]))
         raise ValueError(self.misplaced)
 

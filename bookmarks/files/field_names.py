@@ -185,8 +185,9 @@ class FieldMap:
         for position, name in enumerate(names):
             found.setdefault(normalized(name), position)
         accepted = dict(NAMES)
-        self.is_of_pinboard = "href" in found and "url" not in found
-        if self.is_of_pinboard:
+        # Only Pinboard has this name. It separates tags by spaces.
+        self.is_of_pinboard = "extended" in found
+        if "href" in found and "url" not in found:
             accepted["title"] += (PINBOARD_TITLE,)
         # The position of each of the SINGLE_FIELDS, or ``length`` if it has no
         # name.

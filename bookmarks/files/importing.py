@@ -5,7 +5,7 @@ PostgreSQL's ``COPY`` would fail if any of the rows exists already.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
@@ -65,15 +65,17 @@ def read(
 
 
 @contextmanager
-def rolled_back_if(is_check: bool, using: str) -> Iterator[None]:
-    """Roll back all changes of the block if it only checks a file.
+def rolled_back_if(dry_run: bool, using: str) -> Iterator[None]:
+    """Roll back all changes of the block if it is a dry run.
 
     Their locks are held until the block ends.
     """
-    with transaction.atomic(using) if is_check else nullcontext():
+    if not dry_run:
         yield
-        if is_check:
-            transaction.set_rollback(True, using)
+        return
+    with transaction.atomic(using):
+        yield
+        transaction.set_rollback(True, using)
 
 
 Row = tuple[str | None, dict[str, Any]]

@@ -111,7 +111,8 @@ class JsonReader:
         self.key = ""
         # The number of bookmarks so far, including refused entries.
         self.bookmark_count = 0
-        # The number of records so far.
+        # The number of records so far: those of bookmarks, and of folders that
+        # are empty. A bookmark in several lists has a record for each of them.
         self.record_count = 0
         # The records of the last object.
         self.records: list[FileRecord] = []

@@ -176,18 +176,16 @@ class NetscapeReader:
             # The same date, in whole seconds.
             values.pop("add_date", None)
         url = values.pop("href")
-        tags: dict[str, Any] = {}
-        if "created_at" in values and "tags" in values:
-            # Only exports of this service have CREATED_AT. No other character
-            # than the comma separates their tags.
-            tags["tags"] = values["tags"].split(",")
         self.link = {
             **values,
-            **tags,
             "url": url,
             "title": "",
             "collection": self.collection or None,
         }
+        if "created_at" in values and "tags" in values:
+            # Only exports of this service have CREATED_AT. No other character
+            # than the comma separates their tags.
+            self.link["tags"] = values["tags"].split(",")
         self.link_line = self.tokens.line
         self.text = StringIO()
 

@@ -205,9 +205,9 @@ def test_tags_are_read_from_lists_and_texts(file_format, more, tags):
 
 
 def test_tags_of_pinboard_are_separated_by_spaces():
-    [record] = read('[{"href": "https://a/", "description": "A", "tags": "b c,d"}]')
+    [record] = read('[{"href": "https://a/", "extended": "A", "tags": "b c,d"}]')
 
-    assert (record.title, record.tags) == ("A", ("b", "c,d"))
+    assert (record.note, record.tags) == ("A", ("b", "c,d"))
 
 
 @pytest.mark.parametrize("file_format", ["json", "jsonl"])

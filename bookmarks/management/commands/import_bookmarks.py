@@ -1,6 +1,6 @@
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError, CommandParser
@@ -29,7 +29,8 @@ class Command(OperatorCommand):
         "It may be in a ZIP. Existing bookmarks are not changed without "
         "--update, so an interrupted import can be run again."
     )
-    # Empty until the import ends or fails.
+    # For describe_progress(), if the import fails. It is empty before the file
+    # has been read.
     summary = ""
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -112,12 +113,13 @@ class Command(OperatorCommand):
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
     """Open a file, or a temporary copy of a pipe, so that it is seekable."""
-    with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
-        if file.seekable():
-            yield file
-            return
-        with copied(chunks(file)) as copy:
-            yield copy
+    with ExitStack() as closed_at_end:
+        file: BinaryIO = sys.stdin.buffer
+        if path != "-":
+            file = closed_at_end.enter_context(open(path, "rb"))
+        if not file.seekable():
+            file = closed_at_end.enter_context(copied(chunks(file)))
+        yield file
 
 
 def summarize(report: Report, options: dict[str, Any]) -> str:
