@@ -43,7 +43,7 @@ class TeamAdmin(OperatorAdmin[Team]):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(TokenAdmin[ApiToken]):
-    owner_fields = ("team", "environment")
+    owner_form_fields = ("team", "environment")
     owner_columns = ("team_link", "environment_badge")
     autocomplete_fields = ("team",)
     list_filter = (

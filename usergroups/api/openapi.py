@@ -240,14 +240,6 @@ def operation(
     return decorate
 
 
-def operation_id(view: type[Any], method: str) -> str | None:
-    """Return the ID of the operation that a method of a view is documented
-    with, or None if there is none.
-    """
-    name = "get" if method == "HEAD" else method.lower()
-    return getattr(getattr(view, name, None), "operation_id", None)
-
-
 class OperationSchema(AutoSchema):
     """Describes a method that ``operation`` decorates.
 

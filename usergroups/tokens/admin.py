@@ -110,12 +110,12 @@ class TokenAdmin(OperatorAdmin[T]):
     Only the name of a token can be edited.
     """
 
-    owner_fields: ClassVar[tuple[str, ...]]
+    owner_form_fields: ClassVar[tuple[str, ...]]
     """The fields that identify the owner of the token."""
     owner_columns: ClassVar[tuple[str, ...]] = ()
     """The columns of the list that show the owner.
 
-    By default, these are the owner_fields.
+    By default, these are the owner_form_fields.
     """
 
     list_filter: ClassVar[Any] = (TokenStateFilter, "read_only")
@@ -137,8 +137,8 @@ class TokenAdmin(OperatorAdmin[T]):
 
     def get_fields(self, request: HttpRequest, obj: T | None = None) -> tuple[str, ...]:
         if obj is None:
-            return ("name", *self.owner_fields, "read_only", "lifetime")
-        fields = ("name", "expires", *self.owner_fields, "access", "created_at")
+            return ("name", *self.owner_form_fields, "read_only", "lifetime")
+        fields = ("name", "expires", *self.owner_form_fields, "access", "created_at")
         if obj.last_used_at is None:
             return fields
         return (*fields, "last_used", "last_used_address", "last_used_agent")
@@ -180,7 +180,7 @@ class TokenAdmin(OperatorAdmin[T]):
     # Lists
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        owner = self.owner_columns or self.owner_fields
+        owner = self.owner_columns or self.owner_form_fields
         return ("name_and_hint", *owner, "badge", "access", "expires", "last_used")
 
     # The page of a token
@@ -203,7 +203,7 @@ class TokenAdmin(OperatorAdmin[T]):
 
     def url_of_similar(self, token: T) -> str:
         """Return the address of the form for a token with the same fields."""
-        names = ("name", *self.owner_fields, "read_only")
+        names = ("name", *self.owner_form_fields, "read_only")
         values = {name: token.serializable_value(name) for name in names}
         query = urlencode({name: value for name, value in values.items() if value})
         return f"{self.url_of('add')}?{query}"
@@ -330,7 +330,7 @@ class TokenAdmin(OperatorAdmin[T]):
         """Return the owner, the access, the state, the expiry and the last use
         of the token.
         """
-        owner = [getattr(row, name) for name in self.owner_fields]
+        owner = [getattr(row, name) for name in self.owner_form_fields]
         return [
             *owner,
             self.access(row),

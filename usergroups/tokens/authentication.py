@@ -20,7 +20,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
     """
 
     model: type[Token]
-    owner_fields: tuple[str, ...] = ()
+    large_owner_fields: tuple[str, ...] = ()
     """The large fields of the token's owner to load with the token."""
 
     @property
@@ -36,7 +36,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
         if scheme.lower() != self.keyword.lower():
             return None
         secret = credentials.lstrip(" ")
-        token = self.model.objects.authenticate(secret, self.owner_fields)
+        token = self.model.objects.authenticate(secret, self.large_owner_fields)
         if token is None:
             FailedAuthenticationThrottle().add(request)
             self.refuse(secret)

@@ -203,12 +203,14 @@ class TokenQuerySet(WritingQuerySet[T]):
         keys = [token.pk for token in tokens]
         return self.model._base_manager.using(self.db).filter(pk__in=keys)
 
-    def authenticate(self, secret: str, owner_fields: tuple[str, ...] = ()) -> T | None:
+    def authenticate(
+        self, secret: str, large_owner_fields: tuple[str, ...] = ()
+    ) -> T | None:
         """Return the active token with this secret, with its owner loaded, or
         None. Takes at most one query.
 
         The large fields of the owner are loaded only if they are among
-        ``owner_fields``, or later, if they are read. The query goes to the
+        ``large_owner_fields``, or later, if they are read. The query goes to the
         database for writes: a replica that lags behind would accept a revoked
         token.
         """
@@ -218,10 +220,10 @@ class TokenQuerySet(WritingQuerySet[T]):
         now = timezone.now()
         if self.has_filters:
             tokens = self.for_write().active(now).filter(digest=digest)
-            found = _select_with_owner(tokens, owner_fields).execute()
+            found = _select_with_owner(tokens, large_owner_fields).execute()
         else:
             select = _authentication_statement(
-                type(self), self.model, self.db_for_write, owner_fields
+                type(self), self.model, self.db_for_write, large_owner_fields
             )
             found = select.execute(digest=digest, expires_at=now)
         return found[0] if found else None
@@ -238,7 +240,7 @@ def _authentication_statement(
     queryset: type[TokenQuerySet[T]],
     model: type[T],
     using: str,
-    owner_fields: tuple[str, ...],
+    large_owner_fields: tuple[str, ...],
 ) -> CompiledSelectRelated[T]:
     """Return the statement that reads an active token and its owner.
 
@@ -247,17 +249,17 @@ def _authentication_statement(
     placeholders = parameters(model, "digest", "expires_at")
     tokens = queryset(model, using=using).active(placeholders["expires_at"])
     tokens = tokens.filter(digest=placeholders["digest"])
-    return _select_with_owner(tokens, owner_fields)
+    return _select_with_owner(tokens, large_owner_fields)
 
 
 def _select_with_owner(
-    tokens: TokenQuerySet[T], owner_fields: tuple[str, ...]
+    tokens: TokenQuerySet[T], large_owner_fields: tuple[str, ...]
 ) -> CompiledSelectRelated[T]:
     """Return the statement that reads the only token of a queryset with its
     owner.
     """
     model = tokens.model
-    deferred = [name for name in model.owner_deferred if name not in owner_fields]
+    deferred = [name for name in model.owner_deferred if name not in large_owner_fields]
     return CompiledSelectRelated(tokens, model.owner_field, deferred)
 
 
@@ -286,7 +288,7 @@ class Token(WritingModel):
     """The name of the foreign key to the owner."""
     owner_deferred: ClassVar[tuple[str, ...]] = ()
     """Large fields of the owner, which authentication reads only if the view's
-    ``owner_fields`` contain them.
+    ``large_owner_fields`` contain them.
     """
 
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
