@@ -28,19 +28,21 @@ def read_body(request: APIRequest, limit: int) -> bytes:
     length = request.content_length
     if length is not None and length > limit:
         raise PayloadTooLarge(limit)
+    stream = request
     # Django treats a body without Content-Length as empty. Read a chunked body
     # directly from the WSGI server, if the server sets
     # ``wsgi.input_terminated``.
-    chunked = length is None and request.META.get("wsgi.input_terminated")
-    stream = request.META["wsgi.input"] if chunked else request
+    if length is None and request.META.get("wsgi.input_terminated"):
+        stream = request.META["wsgi.input"]
     body = bytearray()
     while len(body) != length:
         if body and request.deadline.has_passed():
             raise ParseError("The body did not arrive in time.")
         try:
+            # One byte over the limit shows that the body is too large.
             chunk = stream.read(min(CHUNK_SIZE, limit + 1 - len(body)))
         # WSGI servers raise different exceptions for truncated or badly
-        # chunked bodies
+        # chunked bodies.
         except Exception:
             raise ParseError("The body could not be read.") from None
         if not chunk:
@@ -50,6 +52,7 @@ def read_body(request: APIRequest, limit: int) -> bytes:
             raise PayloadTooLarge(limit)
         if len(body) > LARGE_BODY_SIZE and request.on_large_body is not None:
             request.on_large_body()
+            # so that it is called only once
             request.on_large_body = None
     if length is not None and len(body) < length:
         raise ParseError("The body is shorter than its Content-Length.")

@@ -48,18 +48,17 @@ class ConcurrencyLimit:
                 self._calls[key] = calls - 1
 
     def _is_full(self) -> bool:
+        """Whether the calls of all owners have reached ``in_total``."""
         return self.in_total is not None and sum(self._calls.values()) >= self.in_total
 
 
 ANY_CALLS = ConcurrencyLimit(per_owner=6)
 """The limit of all calls.
 
-It leaves two of a process's eight threads for others.
-
-Calls of one owner may wait for each other, for example for the lock on a row.
+It leaves two of a process's eight threads for other owners, because the calls
+of one owner may wait for each other, for example for the lock on a row.
 """
 
 
 COSTLY_CALLS = ConcurrencyLimit(per_owner=3, in_total=6)
-"""The limit of costly calls, to which the limit of all calls applies as well.
-"""
+"""The limit of costly calls, which count for the limit of all calls as well."""

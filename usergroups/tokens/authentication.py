@@ -21,7 +21,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
 
     model: type[Token]
     large_owner_fields: tuple[str, ...] = ()
-    """The large fields of the token's owner to load with the token."""
+    """The large fields of the owner to load with the token."""
 
     @property
     def usage(self) -> str:

@@ -21,8 +21,8 @@ class TokenView(BaseAPIView):
 
     permission_classes = [TokenPermission]
     large_owner_fields: ClassVar[Mapping[str | None, tuple[str, ...]]] = {}
-    """The large fields of the token's owner that the response contains, by
-    method. Other methods do not load them.
+    """By method, the large fields of the token's owner that the response
+    contains. Authentication loads no others.
     """
 
     def get_authenticators(self) -> list[BaseAuthentication]:
@@ -36,6 +36,7 @@ class TokenView(BaseAPIView):
         return authenticators
 
     def perform_authentication(self, request: Request) -> None:
-        # DRF's setting UNAUTHENTICATED_TOKEN may be any object.
+        # Without a valid token, DRF sets the host's UNAUTHENTICATED_TOKEN,
+        # which may be any object.
         if not isinstance(request.auth, Token):
             self.refuse_credentials(request)
