@@ -65,7 +65,7 @@ def check_cache(**kwargs: Any) -> list[CheckMessage]:
         return []
     alias = cache_alias()
     cache = caches[alias]
-    options: dict[str, Any] = settings.CACHES[alias].get("OPTIONS", {})  # type: ignore[assignment]
+    options: Any = settings.CACHES[alias].get("OPTIONS", {})
     max_entries = options.get("MAX_ENTRIES", DJANGO_MAX_ENTRIES)
     # A cache with few entries drops counts before their window ends.
     if isinstance(cache, DummyCache):

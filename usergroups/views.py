@@ -181,11 +181,13 @@ class UserGroupBatchView(ApiTokenView):
         scope = self.token.scope
         if UserGroup.objects.estimate_upsert_size(valid, scope) > MAX_UPSERT_SIZE:
             raise ResponseTooLarge
-        valid_results = []
-        for user_group, created in UserGroup.objects.upsert(valid, scope):
-            status = 201 if created else 200
-            valid_results.append(
-                {"user_group": user_group, "new_user_group": created, "status": status}
-            )
-        results = batches.results(items, iter(valid_results))
-        return self.respond({"results": results})
+        stored = UserGroup.objects.upsert(valid, scope)
+        valid_results = (
+            {
+                "user_group": user_group,
+                "new_user_group": created,
+                "status": 201 if created else 200,
+            }
+            for user_group, created in stored
+        )
+        return self.respond({"results": batches.results(items, valid_results)})

@@ -41,9 +41,16 @@ class Cursor(NamedTuple):
 
     def encode(self) -> str:
         """Return the cursor as text for a URL."""
-        until = self.until and text_of_time(self.until)
-        key = text_of_key(self.key)
-        values = [self.time_field, text_of_time(self.time), key, self.backwards, until]
+        until = None
+        if self.until is not None:
+            until = text_of_time(self.until)
+        values = [
+            self.time_field,
+            text_of_time(self.time),
+            text_of_key(self.key),
+            self.backwards,
+            until,
+        ]
         text = json.dumps(values)
         # ``decode`` adds the padding again.
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")

@@ -72,9 +72,8 @@ class TimestampField(serializers.DateTimeField):
         return text.replace("+00:00", "Z")
 
     def to_internal_value(self, value: Any) -> datetime:
-        if not isinstance(value, str):
-            self.fail("invalid")
-        text = value.upper()
+        # The text of a value of another type does not match.
+        text = str(value).upper()
         match = _RFC_3339.fullmatch(text)
         if match is None:
             self.fail("invalid")

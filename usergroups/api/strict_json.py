@@ -43,9 +43,6 @@ _BRACES_TO_BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'",[]{}'))
 
 
-_ZEROS_FOR_DIGITS = bytes.maketrans(b"123456789", b"000000000")
-
-
 # An escape of U+0000 or of half a surrogate pair, unless its backslash is
 # escaped.
 _SUSPICIOUS_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
@@ -71,11 +68,8 @@ def loads(body: bytes, depth: int = 0) -> Any:
         text = body.decode()
     except UnicodeDecodeError:
         raise ValueError(_("The JSON is not UTF-8.")) from None
-    decoder = _decoder
-    if _has_long_number(body):
-        decoder = _decoder_of_long_integers
     try:
-        value = decoder.decode(text)
+        value = _decoder.decode(text)
     except orjson.JSONDecodeError:
         raise ValueError(_(NUMBER_TOO_LARGE)) from None
     except json.JSONDecodeError as error:
@@ -138,13 +132,6 @@ def _structure(body: bytes) -> bytes:
     return b"".join(outside_strings)
 
 
-def _has_long_number(body: bytes) -> bool:
-    """Return whether there may be a number of more than DOUBLE_DIGITS digits."""
-    # Change all digits to zeros, so that one search finds any long number.
-    zeros = b"0" * (DOUBLE_DIGITS + 1)
-    return len(body) >= len(zeros) and zeros in body.translate(_ZEROS_FOR_DIGITS)
-
-
 def _strings(value: object) -> Iterator[str]:
     """Yield all strings and keys in a decoded value."""
     if isinstance(value, str):
@@ -182,11 +169,6 @@ def _constant(name: str) -> NoReturn:
 
 # orjson decodes a float as Python does, but refuses one that overflows. 262,000
 # numbers take 32 ms, and 42 with a function in Python.
-_decoder = json.JSONDecoder(parse_float=orjson.loads, parse_constant=_constant)
-
-
-# Only for texts with long numbers, because ``parse_int`` is slow: 262,000
-# integers take 56 ms, and 17 without it.
-_decoder_of_long_integers = json.JSONDecoder(
+_decoder = json.JSONDecoder(
     parse_float=orjson.loads, parse_int=_int, parse_constant=_constant
 )

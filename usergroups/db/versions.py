@@ -35,8 +35,7 @@ def time_of_change(
     for name, value in changes.items():
         field: Any = model._meta.get_field(name)
         new = value
-        is_expression = hasattr(value, "resolve_expression")
-        if not is_expression:
+        if not hasattr(value, "resolve_expression"):
             # A foreign key stores the key of an instance, and converts it like
             # the field that it refers to.
             key = getattr(value, "pk", value)
