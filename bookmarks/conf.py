@@ -7,7 +7,7 @@ from django.conf import settings
 
 def max_import_size() -> int:
     """Return the maximum size of a file to import over HTTP in bytes, which
-    also applies after decompression.
+    also applies to the file in a ZIP.
     """
-    size: int = getattr(settings, "BOOKMARKS_MAX_IMPORT_SIZE", 8 * 1024 * 1024)
+    size: int = getattr(settings, "BOOKMARKS_MAX_IMPORT_SIZE", 32 * 1024 * 1024)
     return size

@@ -48,6 +48,13 @@ class InvalidCollection(ValidationError):
         )
 
 
+class UnreadableImport(APIException):
+    """No bookmarks can be read from a file."""
+
+    status_code = 400
+    default_code = "unreadable_file"
+
+
 class AlreadyExists(APIException):
     """The change would create a duplicate.
 

@@ -4,6 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.validators import MaxLengthValidator
 from django.db import models
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce
@@ -17,9 +18,11 @@ from usergroups.tokens.models import Token
 from . import web_url
 from .exceptions import BOOKMARK_EXISTS
 from .querysets import NO_COLLECTION, BookmarkQuerySet, CollectionQuerySet, UniqueKey
+from .tags import TagsField
 
 MAX_COLLECTION_NAME_LENGTH = 255
 MAX_TITLE_LENGTH = 1000
+MAX_NOTE_LENGTH = 10_000
 
 
 class AccessToken(Token):
@@ -149,6 +152,20 @@ class Bookmark(DatedModel):
         max_length=MAX_TITLE_LENGTH,
         blank=True,
         help_text=_("The title of the page."),
+    )
+    tags = TagsField(
+        _("tags"),
+        default=list,
+        blank=True,
+        help_text=_("One tag on each line."),
+    )
+    note = models.TextField(
+        _("note"),
+        max_length=MAX_NOTE_LENGTH,
+        # A TextField checks its length only in forms.
+        validators=[MaxLengthValidator(MAX_NOTE_LENGTH)],
+        blank=True,
+        help_text=_("Remarks about the page."),
     )
 
     objects = BookmarkQuerySet.as_manager()

@@ -31,10 +31,12 @@ from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
 from .models import Bookmark
 from .web_url import NO_SCHEME
 
-BOOKMARK = {
+BOOKMARK: dict[str, Any] = {
     "id": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
     "url": "https://example.com/reports?year=2026",
     "title": "Reports of 2026",
+    "tags": ["reports", "to read"],
+    "note": "The figures of the third quarter are on page 12.",
     "collection": "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13",
     "created_at": "2026-01-31T09:26:53.589793Z",
     "updated_at": "2026-01-31T09:26:53.589793Z",
@@ -42,6 +44,8 @@ BOOKMARK = {
 FIELDS = {
     "url": BOOKMARK["url"],
     "title": BOOKMARK["title"],
+    "tags": BOOKMARK["tags"],
+    "note": BOOKMARK["note"],
     "collection": BOOKMARK["collection"],
 }
 
@@ -65,6 +69,7 @@ list_bookmarks = bookmark_operation(
         "created_since": BOOKMARK["created_at"],
         "updated_since": BOOKMARK["updated_at"],
         "q": "reports",
+        "tag": ["reports"],
     },
     responses={200: page_response("A page of bookmarks.", bookmarks=[BOOKMARK])},
     errors=[INVALID_LIMIT, exceptions.InvalidCollection()],
@@ -288,9 +293,10 @@ import_bookmarks = file_operation(
         "`format`, the body may have any Content-Type. Its `charset` names the file's "
         "encoding. Existing bookmarks are not changed without `update`, so the same "
         "file can be imported again after any error. An invalid record does not "
-        "affect the others.\n\nThe size of the body is limited, also after it is "
-        "decompressed. Send a larger file in parts of JSON Lines. So is the time: the "
-        "report's `stopped_at` is the place at which an import ended because of it."
+        "affect the others. The body may be a ZIP with one file.\n\nThe size of the "
+        "body is limited, and so is that of the file in a ZIP. Send a larger file in "
+        "parts of JSON Lines. So is the time: the report's `stopped_at` is the place "
+        "at which an import ended because of it."
     ),
     query={"format": "html", "collection": COLLECTION["id"], "update": False},
     request={
@@ -300,7 +306,12 @@ import_bookmarks = file_operation(
         for media_type, text in IMPORT_EXAMPLES.items()
     },
     responses={200: success_response("What was imported.", report=REPORT)},
-    errors=[INVALID_FORMAT, MissingField("format"), exceptions.InvalidCollection()],
+    errors=[
+        INVALID_FORMAT,
+        MissingField("format"),
+        exceptions.InvalidCollection(),
+        exceptions.UnreadableImport("No bookmarks found. The file looks like CSV."),
+    ],
 )
 
 export_bookmarks = file_operation(

@@ -26,6 +26,7 @@ from usergroups.models import UserGroup
 
 from . import web_url
 from .public_ids import Duplicate, PublicIdQuerySet, parse_public_id
+from .tags import clean_tags, text_of_tags
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
@@ -111,8 +112,10 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         to another user group.
         """
         valid_url = web_url.clean(url)
+        if "tags" in fields:
+            fields["tags"] = clean_tags(fields["tags"])
         bookmark = self.model(user_group=user_group, url=valid_url, **fields)
-        bookmark.validate_fields(["url", "title"])
+        bookmark.validate_fields(["url", "title", "note"])
         bookmark.clean()
         return bookmark
 
@@ -126,6 +129,8 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         if "url" in changes:
             url = web_url.clean(changes["url"])
             changes |= {"url": url, "url_digest": url.digest}
+        if "tags" in changes:
+            changes["tags"] = clean_tags(changes["tags"])
         return super().update_by_id(user_group, public_id, versions, **changes)
 
     def _find_duplicate(
@@ -324,8 +329,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         One parameter for all rows takes a third of the time of a parameter for
         each value.
         """
+        stored = [{**row, "tags": text_of_tags(row["tags"])} for row in rows]
         # bytea in hexadecimal
-        text = orjson.dumps(rows, default=lambda digest: f"\\x{digest.hex()}")
+        text = orjson.dumps(stored, default=lambda digest: f"\\x{digest.hex()}")
         connection = connections[self.db]
         quote = connection.ops.quote_name
         table = quote(self.model._meta.db_table)

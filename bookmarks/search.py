@@ -1,4 +1,4 @@
-"""Lists of bookmarks that contain a text or were changed lately.
+"""Lists of bookmarks that contain a text, have tags or were changed lately.
 
 No index supports these conditions in the order of a list. In the worst case,
 PostgreSQL's STRPOS() also takes time in proportion to the length of the text
@@ -12,20 +12,24 @@ from typing import TYPE_CHECKING, Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Func, Q, QuerySet, TextField, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Length, StrIndex
+from django.db.models.functions import Concat, StrIndex
 from django.db.models.lookups import GreaterThan
 
 from usergroups.api.scan_pages import ScanPage
+from usergroups.db.stored_json import ByteLength, stored_size
 
 if TYPE_CHECKING:
     from .models import Bookmark
 
 MAX_QUERY_LENGTH = 100  # characters
 
+SEARCHED = ("url", "title", "tags", "note")
+"""The fields in which ``q`` finds a text."""
+
 
 class SearchPage(ScanPage["Bookmark"]):
-    """A page of the bookmarks that contain the text ``q`` in any letter case
-    and were changed since ``updated_since``.
+    """A page of the bookmarks that contain the text ``q`` and have all tags in
+    ``tag``, both in any letter case, and were changed since ``updated_since``.
 
     It may have fewer bookmarks than its limit, even none, although a next page
     exists.
@@ -38,18 +42,30 @@ class SearchPage(ScanPage["Bookmark"]):
         **position: Any,
     ) -> None:
         condition = Q()
-        size: Combinable = Value(0)  # the number of characters to search in a bookmark
+        # The number of bytes to search in a bookmark. To count characters,
+        # PostgreSQL would read them: 235 ms for 10,000 long notes, not 0.7.
+        size: Combinable = Value(0)
         if "updated_since" in filters:
             condition &= Q(updated_at__gte=filters["updated_since"])
         if "q" in filters:
             text = Lowercase(Value(filters["q"]))
             contain = (
-                GreaterThan(StrIndex(Lowercase(name), text), 0)
-                for name in ("url", "title")
+                GreaterThan(StrIndex(Lowercase(name), text), 0) for name in SEARCHED
             )
             condition &= Q(*contain, _connector=Q.OR)
-            size = Length("url") + Length("title")
+            size = size + stored_size(*SEARCHED)
+        for tag in filters.get("tag", []):
+            condition &= has_tag(tag)
+            size = size + ByteLength("tags")
         super().__init__(bookmarks, "id", condition=condition, size=size, **position)
+
+
+def has_tag(tag: str) -> Q:
+    """Return the condition that a bookmark has the tag, in any letter case."""
+    border = Value("\n")
+    lines = Concat(border, "tags", border, output_field=TextField())
+    line = Value(f"\n{tag}\n")
+    return Q(GreaterThan(StrIndex(Lowercase(lines), Lowercase(line)), 0))
 
 
 class Lowercase(Func):

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import get_error_detail
 
 from usergroups.api.batches import BatchField, ResultSerializer, ResultsField
 from usergroups.api.cursors import CursorField
@@ -28,12 +30,14 @@ from .exceptions import NO_SUCH_COLLECTION
 from .files import EXPORT_FORMATS, FORMATS
 from .models import (
     MAX_COLLECTION_NAME_LENGTH,
+    MAX_NOTE_LENGTH,
     MAX_TITLE_LENGTH,
     AccessToken,
     Bookmark,
     Collection,
 )
 from .search import MAX_QUERY_LENGTH
+from .tags import MAX_TAG_LENGTH, MAX_TAGS, clean_tag, distinct
 
 
 @extend_schema_field({"type": "string"})
@@ -71,6 +75,31 @@ class URLField(TextField):
         return web_url.clean(super().to_internal_value(data))
 
 
+class TagsField(serializers.ListField):
+    """Tags, each of which is validated by ``clean_tag``."""
+
+    # for the OpenAPI document
+    child = TextField(max_length=MAX_TAG_LENGTH)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=MAX_TAGS, **kwargs)
+
+    def run_child_validation(self, data: Any) -> list[str]:
+        # DRF would check this after validating all tags.
+        if len(data) > MAX_TAGS:
+            self.fail("max_length", max_length=MAX_TAGS)
+        tags = []
+        problems: dict[Any, Any] = {}
+        for index, tag in enumerate(data):
+            try:
+                tags.append(clean_tag(tag))
+            except ValidationError as error:
+                problems[index] = get_error_detail(error)
+        if problems:
+            raise serializers.ValidationError(problems)
+        return distinct(tags)
+
+
 class PastTimestampField(TimestampField):
     """A time with an offset, as in RFC 3339, that is not in the future."""
 
@@ -98,6 +127,19 @@ class BookmarkUpdateSerializer(serializers.Serializer[Any]):
         max_length=MAX_TITLE_LENGTH,
         help_text="The title of the page.",
     )
+    tags = TagsField(
+        required=False,
+        help_text=(
+            "Replaces all tags. Surrounding white space is removed, and so is a tag "
+            "that differs from an earlier one only in letter case."
+        ),
+    )
+    note = TextField(
+        required=False,
+        allow_blank=True,
+        max_length=MAX_NOTE_LENGTH,
+        help_text="Remarks about the page.",
+    )
 
 
 class BookmarkCreateSerializer(BookmarkUpdateSerializer):
@@ -119,6 +161,10 @@ class BookmarkSerializer(serializers.Serializer[Bookmark]):
     id = serializers.CharField()
     url = serializers.CharField(help_text="The URL exactly as it was sent.")
     title = serializers.CharField(help_text="The title of the page. It may be empty.")
+    tags = serializers.ListField(
+        child=serializers.CharField(), help_text="The tags in the order of the request."
+    )
+    note = serializers.CharField(help_text="The note. It may be empty.")
     collection = serializers.CharField(
         source="collection_id",
         allow_null=True,
@@ -166,9 +212,17 @@ class BookmarkListQuery(PageQuery):
         required=False,
         max_length=MAX_QUERY_LENGTH,
         help_text=(
-            "Only bookmarks with this text in the URL or title, ignoring letter case. "
-            "A page may have fewer bookmarks than `limit`, even none, although more "
-            "follow: request `next` until it is null."
+            "Only bookmarks with this text in the URL, title, tags or note, ignoring "
+            "letter case. A page may have fewer bookmarks than `limit`, even none, "
+            "although more follow: request `next` until it is null."
+        ),
+    )
+    tag = TagsField(
+        required=False,
+        help_text=(
+            "Only bookmarks with this tag, ignoring letter case, or with all of them "
+            "if the parameter is repeated. A page may have fewer bookmarks than "
+            "`limit`, even none, although more follow: request `next` until it is null."
         ),
     )
 

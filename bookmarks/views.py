@@ -1,9 +1,8 @@
 """The bookmark operations, and those on files and access tokens."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
-from io import BytesIO
 from typing import Any, cast
 from uuid import UUID
 
@@ -17,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from usergroups.api import batches
-from usergroups.api.bodies import read_body
+from usergroups.api.bodies import read_chunks
 from usergroups.api.envelopes import Envelope
 from usergroups.api.errors import MissingField
 from usergroups.api.page_queries import pop_paging
@@ -37,8 +36,9 @@ from usergroups.views import ApiTokenView
 from . import conf, exceptions, openapi, serializers, web_url
 from .authentication import AccessTokenAuthentication
 from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
+from .files.content import UnreadableFile, copied, open_content
 from .files.decoding import encoding_name
-from .files.exporting import download, load
+from .files.exporting import StorageUnavailable, download, load
 from .files.importing import read, store
 from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
@@ -131,8 +131,9 @@ class BookmarksView(AccessTokenView):
     max_query_length = AccessTokenView.max_query_length + 12 * web_url.MAX_LENGTH
 
     def is_costly(self, request: APIRequest) -> bool:
-        is_search = self.documented_method == "GET" and "q" in request.query_params
-        return is_search or super().is_costly(request)
+        if self.documented_method == "GET" and {"q", "tag"} & {*request.query_params}:
+            return True
+        return super().is_costly(request)
 
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
@@ -140,7 +141,7 @@ class BookmarksView(AccessTokenView):
         paging = pop_paging(query)
         bookmarks = Bookmark.objects.filter_by_query(self.user_group, query)
         page: Page[Bookmark]
-        if "q" in query or "updated_since" in query:
+        if {"q", "tag", "updated_since"} & query.keys():
             page = SearchPage(bookmarks, query, **paging)
         else:
             page = Page(bookmarks, "id", **paging)
@@ -366,23 +367,33 @@ class ImportView(AccessTokenView):
         encoding = self.encoding_of(request)
         api_request = cast(APIRequest, request)
         max_size = conf.max_import_size()
-        # The size is checked before the parameters.
-        file = BytesIO(read_body(api_request, max_size))
-        if format_name is None:
-            raise MissingField("format")
-        query = self.validated_with_collection()
-        collection = query.get("collection")
-        records = read(file, format_name, encoding, max_size)
-        report = Report()
-        with self.require_collection(collection):
-            store(
-                self.user_group,
-                records,
-                report,
-                collection,
-                query["update"],
-                deadline=api_request.deadline,
-            )
+        with ExitStack() as open_files:
+            try:
+                body = copied(read_chunks(api_request, max_size))
+                file = open_files.enter_context(body)
+            except OSError as error:
+                raise StorageUnavailable from error
+            # The size is checked before the parameters.
+            if format_name is None:
+                raise MissingField("format")
+            query = self.validated_with_collection()
+            try:
+                content, _ = open_content(file, "", max_size)
+            except UnreadableFile as error:
+                raise exceptions.UnreadableImport(str(error)) from None
+            collection = query.get("collection")
+            report = Report()
+            with self.require_collection(collection):
+                store(
+                    self.user_group,
+                    read(content, format_name, encoding),
+                    report,
+                    collection,
+                    query["update"],
+                    deadline=api_request.deadline,
+                )
+        if report.error and report.is_of_nothing and not report.stopped_at:
+            raise exceptions.UnreadableImport(report.error)
         return self.respond({"report": report})
 
     def format_of(self, request: Request) -> str | None:

@@ -21,7 +21,7 @@ NO_SCHEME = gettext_noop("The URL has no scheme such as https://.")
 # characters of a host that is not ASCII; a domain name has at most 253
 MAX_HOST_LENGTH = 255
 
-_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
 # group 1, with the port
 _HOST = re.compile(r"[^:/\\?#]*:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)")
@@ -39,7 +39,7 @@ def serialize(url: str) -> str:
     scheme = _SCHEME.match(url)
     if scheme and scheme[0].lower() not in ("http:", "https:"):
         raise ValueError(_("The URL is neither http nor https."))
-    if _CONTROL_CHARACTER.search(url):
+    if CONTROL_CHARACTER.search(url):
         raise ValueError(_("The URL has control characters."))
     if url != url.strip():
         raise ValueError(_("The URL has surrounding white space."))

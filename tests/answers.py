@@ -1,6 +1,11 @@
 """Check the shape of error responses, and represent objects as responses do."""
 
-CLIENT_ERRORS_WITH_STATUS_400 = {"parse_error", "bad_request", "too_many_values"}
+CLIENT_ERRORS_WITH_STATUS_400 = {
+    "parse_error",
+    "bad_request",
+    "too_many_values",
+    "unreadable_file",
+}
 
 
 def errors(response, status=400):
@@ -71,6 +76,8 @@ def bookmark_json(bookmark):
         "id": str(bookmark.pk),
         "url": bookmark.url,
         "title": bookmark.title,
+        "tags": bookmark.tags,
+        "note": bookmark.note,
         "collection": bookmark.collection_id and str(bookmark.collection_id),
         "created_at": time_json(bookmark.created_at),
         "updated_at": time_json(bookmark.updated_at),

@@ -124,7 +124,7 @@ class Caller:
         url = self.url
         query = {**self.query, **(query or {})}
         if query:
-            url += f"?{urlencode(query)}"
+            url += f"?{urlencode(query, doseq=True)}"
         extra = {"HTTP_AUTHORIZATION": f"{self.scheme} {self.token.secret}", **extra}
         extra.setdefault("CONTENT_TYPE", "application/json")
         extra = {key: value for key, value in extra.items() if value is not None}

@@ -18,14 +18,14 @@ from .imports import ImportingAdmin
 from .moves import MovingAdmin
 from .owned import OWNER_COLUMNS, OwnedAdmin
 
-EDITABLE = ("collection", "title")  # on the page of a bookmark
+EDITABLE = ("collection", "title", "tags", "note")  # on the page of a bookmark
 
 
 @admin.register(Bookmark)
 class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
     list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
     list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
-    search_fields = ("url", "title")
+    search_fields = ("url", "title", "tags", "note")
     find_fields = ("id",)
     # Only the default ordering, by creation, has an index on every database.
     sortable_by = ()
@@ -64,7 +64,7 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
         self, request: HttpRequest, obj: Bookmark | None = None
     ) -> tuple[str, ...]:
         if obj is None:
-            return ("user_group", "url", "title")
+            return ("user_group", "url", "title", "tags", "note")
         return (*EDITABLE, "user_group", "url_link", "id", "created_at", "updated_at")
 
     def get_readonly_fields(

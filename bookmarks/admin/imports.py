@@ -20,6 +20,8 @@ from django.utils.translation import gettext_lazy as _
 
 from bookmarks import conf
 from bookmarks.files import FORMATS, guess_format
+from bookmarks.files.content import UnreadableFile, open_content
+from bookmarks.files.decoding import encoding_name
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import autocomplete_field
@@ -28,6 +30,7 @@ from usergroups.api import conf as usergroups_conf
 from usergroups.api.deadlines import Deadline
 from usergroups.signals import acting_as
 
+from .collections import USER_GROUP_PARAM
 from .import_report import MAX_DETAILS, DetailedReport
 from .owned import OwnedAdmin
 
@@ -35,17 +38,25 @@ logger = logging.getLogger(__name__)
 
 
 class ImportForm(forms.Form):
-    """A file, and the user group that gets its bookmarks."""
+    """A file, the user group that gets its bookmarks, and how to read it."""
 
     file = forms.FileField(
         label=_("File"),
         help_text=format_lazy(
             _(
-                "A file that a browser or bookmark service exported: {extensions}. It "
-                "may be compressed, as .html.gz."
+                "A file that a browser or bookmark service exported: {extensions}, "
+                "the file Bookmarks of a profile of Chrome, or a ZIP with such a file."
             ),
             extensions=", ".join(f".{name}" for name in FORMATS),
         ),
+    )
+    encoding = forms.CharField(
+        label=_("Encoding"),
+        help_text=_(
+            "Only for a file that is not in UTF-8 and does not name its encoding, for "
+            "example windows-1252."
+        ),
+        required=False,
     )
     update = forms.BooleanField(
         label=_("Update existing bookmarks"),
@@ -57,22 +68,61 @@ class ImportForm(forms.Form):
         self, model_admin: "ImportingAdmin", *args: Any, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        field: Any = Bookmark._meta.get_field("user_group")
-        choice = autocomplete_field(field, model_admin.admin_site)
-        self.fields = {"user_group": choice, **self.fields}
+        user_group: Any = Bookmark._meta.get_field("user_group")
+        collection: Any = Bookmark._meta.get_field("collection")
+        site = model_admin.admin_site
+        choice = autocomplete_field(
+            collection,
+            site,
+            help_text=_("Import into this one, not into those that the file names."),
+        )
+        # Offer the collections of the user group if it is known.
+        if "user_group" in self.initial:
+            choice.widget.query_params = {USER_GROUP_PARAM: self.initial["user_group"]}
+        self.fields = {
+            "user_group": autocomplete_field(user_group, site),
+            "file": self.fields["file"],
+            "collection": choice,
+            **self.fields,
+        }
 
-    def clean_file(self) -> Any:
-        file: Any = self.cleaned_data["file"]
-        if guess_format(str(file.name)) is None:
-            text = gettext(
-                "The file extension is not supported. Use one of: %(extensions)s."
-            )
-            raise forms.ValidationError(text % {"extensions": ", ".join(FORMATS)})
+    def clean_encoding(self) -> str | None:
+        label = self.cleaned_data["encoding"]
+        try:
+            return encoding_name(label) if label else None
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean_collection(self) -> Collection | None:
+        collection: Collection | None = self.cleaned_data["collection"]
+        user_group = self.cleaned_data.get("user_group")
+        if collection and user_group and collection.user_group_id != user_group.pk:
+            text = gettext("The user group has no such collection.")
+            raise forms.ValidationError(text)
+        return collection
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = self.cleaned_data
+        file = values.get("file")
+        if file is None:
+            return values
         limit = conf.max_import_size()
         if file.size is None or file.size > limit:
             text = gettext("The file is larger than %(size)s.")
-            raise forms.ValidationError(text % {"size": filesizeformat(limit)})
-        return file
+            self.add_error("file", text % {"size": filesizeformat(limit)})
+            return values
+        try:
+            values["content"], name = open_content(file.file, str(file.name), limit)
+        except UnreadableFile as error:
+            self.add_error("file", str(error))
+            return values
+        values["format"] = guess_format(name)
+        if values["format"] is None:
+            text = gettext(
+                "The file extension is not supported. Use one of: %(extensions)s."
+            )
+            self.add_error("file", text % {"extensions": ", ".join(FORMATS)})
+        return values
 
 
 class ImportingAdmin(OwnedAdmin[Bookmark]):
@@ -126,15 +176,15 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         """
         begin = timezone.now()
         using = router.db_for_write(Bookmark)
-        file = values["file"]
         user_group = values["user_group"]
         report = DetailedReport(
             user_group=user_group,
-            format_name=str(guess_format(file.name)),
+            format_name=values["format"],
             is_check=is_check,
         )
-        limit = conf.max_import_size()
-        records = report.watch(read(file, report.format_name, limit=limit))
+        records = report.watch(
+            read(values["content"], report.format_name, values["encoding"])
+        )
         deadline = Deadline(usergroups_conf.call_time_limit())
         try:
             with acting_as(request.user), rolled_back_if(is_check, using):
@@ -142,7 +192,8 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
                     user_group,
                     records,
                     report,
-                    update=values["update"],
+                    values["collection"],
+                    values["update"],
                     deadline=deadline,
                 )
                 new = Collection.objects.using(using).filter(

@@ -15,8 +15,8 @@ from .report import Refusal
 # text of a file in constant memory.
 EXPORT_FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
 
-# The module of each format that can be read. ``read(file, encoding)`` yields
-# the records of a file in constant memory.
+# The module of each format that can be read. ``read(text)`` yields the records
+# of a seekable text in constant memory.
 FORMATS = {**EXPORT_FORMATS, "json": json_bookmarks}
 
 FORMATS_BY_EXTENSION = {
@@ -49,11 +49,11 @@ ANY_FORMAT = "application/octet-stream"
 
 
 def guess_format(file_name: str) -> str | None:
-    """Return the name of the format that the file name's extension stands for.
-
-    The extension may be followed by ``.gz``. Return None if it is unknown.
-    """
-    path = PurePath(file_name.lower().removesuffix(".gz"))
+    """Return the name of the format of a file with this name, or None."""
+    path = PurePath(file_name.lower())
+    # The file in a profile of Chrome has no extension.
+    if path.name == "bookmarks":
+        return "json"
     return FORMATS_BY_EXTENSION.get(path.suffix)
 
 

@@ -13,13 +13,13 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import BinaryIO
+from typing import TextIO
 
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
 
-from .decoding import MAX_LINE, open_text, read_lines
+from .decoding import MAX_LINE, read_lines
 from .field_names import FieldMap
 from .records import FIELDS, FileRecord, InvalidRecord, to_dict
 
@@ -33,74 +33,57 @@ MAX_COLUMNS = 200  # because a row takes time for each column, also if it is sho
 BEGINNING_OF_URL = re.compile("https?://", re.IGNORECASE)
 
 
+# Articles in a cell are longer than the default of the process, 131,072.
+csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
+
+
 class RowReader:
     """Yields the number of the line on which each row begins, and its cells or
-    a ValueError if it is not CSV.
+    a ValueError if it cannot be read.
 
-    It is strict, so that only one row is lost if a quotation mark is missing
-    or misplaced. The ``csv`` module would read everything up to the next
-    quotation mark as one cell, even thousands of rows.
+    Each row is read by the ``csv`` module. On the whole file, that would read
+    everything up to the next quotation mark as one cell, even thousands of
+    rows, if a closing quotation mark is missing.
 
-    A row is invalid if a quotation mark is misplaced. A quoted cell may
-    contain line breaks. Its closing quotation mark counts as missing if the
-    row is longer than MAX_LINE characters, has another number of cells than
-    the header, or has a line that could be a row of its own. The row is then
-    invalid, and reading resumes at its second line.
+    A closing quotation mark counts as missing if the row is longer than
+    MAX_LINE characters, has another number of cells than the header, or has a
+    line that could be a row of its own. Only the first line of the row is then
+    lost, and reading resumes at its second line.
 
-    Only a line with an odd number of quotation marks begins a row of several
-    lines, and only the next such line can end it. Therefore no line is read
+    Only a line with an odd number of quotation marks can end a row of several
+    lines, and only the first such line is tried. Therefore no line is read
     more than twice.
     """
 
     def __init__(self, lines: Iterator[str]) -> None:
         self.lines = lines
+        # The number of the last line that was taken.
         self.line = 0
-        """The number of the last line that was taken."""
         first = next(lines, "")
+        # The lines to take next: the first line, or lines that were put back.
         self.waiting = deque([first])
-        """The lines to take next: the first line, or lines that were put back.
-        """
+        # The number of columns, or 0 until the header has been read.
         self.width = 0
-        """The number of columns, or 0 until the header has been read."""
+        # The column in which a URL shows that a line is a row of its own and
+        # not part of a cell, or None.
         self.url_position: int | None = None
-        """The column in which a URL shows that a line is a row of its own and
-        not part of a cell, or None.
-        """
         self.delimiter = max(DELIMITERS, key=first.count)
-        delimiter = re.escape(self.delimiter)
-        # Atomic groups and not possessive repeats of groups, which Python 3.11
-        # before 3.11.5 gets wrong.
-        quoted, plain = r'[^"]*+(?>(?:""[^"]*+)*)', rf'[^"{delimiter}\r\n]*+'
-        # with the delimiter after it
-        self.cell = re.compile(rf'(?:"({quoted})"|({plain})){delimiter}')
-        # a sequence of such cells
-        self.row = re.compile(rf'(?>(?:(?:"{quoted}"|{plain}){delimiter})*)')
+        # translated once to save time
+        self.misplaced = _("Not CSV: a quotation mark is missing or misplaced.")
 
     def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
-        # translated once to save time
-        misplaced = ValueError(_("Not CSV: a quotation mark is missing or misplaced."))
         while line := self.take():
             number = self.line
-            if len(line) > MAX_LINE:
-                yield (
-                    number,
-                    ValueError(
-                        _("The line is longer than %(max)s characters.")
-                        % {"max": MAX_LINE}
-                    ),
-                )
-                continue
-            if '"' not in line:
-                cells: list[str] | None = line.rstrip("\r\n").split(self.delimiter)
+            # Most lines are like this. It is much faster than csv.reader().
+            if '"' not in line and len(line) <= MAX_LINE:
+                cells = line.rstrip("\r\n").split(self.delimiter)
             else:
-                cells = (
-                    self.read_multiline(line)
-                    if line.count('"') % 2
-                    else self.split(line)
-                )
-            if cells is None:
-                yield number, misplaced
-            elif any(cells):
+                try:
+                    cells = self.read_row(line)
+                except ValueError as error:
+                    yield number, error
+                    continue
+            if any(cells):
                 yield number, cells
 
     def take(self) -> str:
@@ -111,65 +94,71 @@ class RowReader:
         self.line += bool(line)
         return line
 
-    def split(self, row: str) -> list[str] | None:
-        """Return the cells of a row, or None if a quotation mark is missing or
-        misplaced.
-        """
-        row = row.rstrip("\r\n") + self.delimiter
-        if not self.row.fullmatch(row):
-            return None
-        return [
-            quoted.replace('""', '"') if quoted else plain
-            for quoted, plain in self.cell.findall(row)
-        ]
+    def split(self, row: str, strict: bool = False) -> list[str] | None:
+        """Return the cells of a row, or None if a quotation mark is missing.
 
-    def read_multiline(self, first: str) -> list[str] | None:
-        """Return the cells of a row of several lines, of which this is the
-        first. If invalid, put back the others.
+        With ``strict``, also return None if there is text after a closing one.
         """
-        lines, length = [first], len(first)
+        lines = [row.rstrip("\r\n"), ""]
+        rows = csv.reader(lines, delimiter=self.delimiter, strict=strict)
+        try:
+            cells = next(rows)
+        except csv.Error:
+            return None
+        # It has also read the empty line if a quotation mark is open.
+        return cells if rows.line_num == 1 else None
+
+    def read_row(self, first: str) -> list[str]:
+        """Return the cells of the row of which this is the first line.
+
+        Raises ValueError, and puts the other lines back, if it is invalid.
+        """
+        if len(first) > MAX_LINE:
+            problem = _("The line is longer than %(max)s characters.")
+            raise ValueError(problem % {"max": MAX_LINE})
+        cells = self.split(first)
+        if cells is not None:
+            return cells
+        lines = [first]
+        length = len(first)
         while length <= MAX_LINE and (line := self.take()):
             lines.append(line)
             length += len(line)
-            if line.count('"') % 2:  # the last line
-                cells = self.split("".join(lines))
+            if line.count('"') % 2:
+                # Otherwise it could be the opening one of another row.
+                cells = self.split("".join(lines), strict=True)
                 if cells is not None and len(cells) == (self.width or len(cells)):
                     return cells
                 break
-            if self.url_position is not None and "://" in line:
-                cells = self.split(line) or []
-                if len(cells) == self.width and BEGINNING_OF_URL.match(
-                    cells[self.url_position]
-                ):
-                    break
+            if self.is_row_of_its_own(line):
+                break
         self.line -= len(lines) - 1
         self.waiting.extendleft(reversed(lines[1:]))
-        return None
+        raise ValueError(self.misplaced)
+
+    def is_row_of_its_own(self, line: str) -> bool:
+        """Return whether a line in a cell has a URL in the column of URLs."""
+        if self.url_position is None or "://" not in line:
+            return False
+        cells = self.split(line) or []
+        return len(cells) == self.width and bool(
+            BEGINNING_OF_URL.match(cells[self.url_position])
+        )
 
 
-def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
+def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each row, or an InvalidRecord if it cannot be read."""
-    rows = RowReader(read_lines(open_text(file, encoding)))
+    rows = RowReader(read_lines(text))
     columns = None
     is_our_own = False
     for line, row in rows:
         if isinstance(row, ValueError):
             yield InvalidRecord(line, str(row))
         elif columns is None:
-            if len(row) > MAX_COLUMNS:
-                reason = _(
-                    "The header has more than %(max)s columns, so no bookmarks can be "
-                    "read."
-                )
-                yield InvalidRecord(line, reason % {"max": MAX_COLUMNS})
-                return
             columns = FieldMap(row)
-            if columns.positions[0] == columns.length:
-                reason = _(
-                    "The header has no column named url, uri, href or link, so no "
-                    "bookmarks can be read."
-                )
-                yield InvalidRecord(line, reason)
+            problem = _problem_of_header(columns)
+            if problem:
+                yield InvalidRecord(line, problem)
                 return
             is_our_own = tuple(row) == FIELDS
             rows.width = columns.length
@@ -177,15 +166,28 @@ def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
             rows.url_position = None if is_our_own else columns.positions[0]
         elif len(row) > columns.length and any(row[columns.length :]):
             numbers = {"number": len(row), "columns": columns.length}
-            yield InvalidRecord(
-                line,
-                _("The row has %(number)s cells for %(columns)s columns.") % numbers,
-            )
+            problem = _("The row has %(number)s cells for %(columns)s columns.")
+            yield InvalidRecord(line, problem % numbers)
         else:
             cells = [*row[: columns.length], *[None] * (columns.length - len(row))]
             if is_our_own:
                 cells = [unescape(cell) if cell else cell for cell in cells]
             yield columns.record(line, cells)
+
+
+def _problem_of_header(columns: FieldMap) -> str | None:
+    """Return why no bookmarks can be read below a header, or None."""
+    if columns.length > MAX_COLUMNS:
+        problem = _(
+            "The header has more than %(max)s columns, so no bookmarks can be read."
+        )
+        return problem % {"max": MAX_COLUMNS}
+    if columns.positions[0] == columns.length:
+        return _(
+            "The header has no column named url, uri, href or link, so no bookmarks "
+            "can be read."
+        )
+    return None
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:

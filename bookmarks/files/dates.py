@@ -18,6 +18,7 @@ def parse_date(value: Any) -> datetime | None:
 
     - a text as in ISO 8601, also with slashes in the date or UTC at the end.
       Without an offset, it is in UTC;
+    - a text as in the logs of web servers, ``10/Oct/2000:13:55:36 +0300``;
     - a number, also as text, of seconds, milliseconds or microseconds since
       1970, or of microseconds since 1601, as in Chrome's own files.
 
@@ -43,7 +44,9 @@ def _parse_text(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text.removesuffix(" UTC").replace("/", "-"))
     except ValueError:
-        return _parse_number(float(text))
+        if ":" not in text:
+            return _parse_number(float(text))
+        time = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")
     if time.tzinfo is None:
         return time.replace(tzinfo=UTC)
     return time.astimezone(UTC)

@@ -97,8 +97,7 @@ def open_text(
     or UTF-8. Bytes that cannot be decoded become lone surrogates, so that
     their records can be refused. Line endings are kept, except in HTML.
 
-    ``file`` must be buffered, need not be seekable, and is closed with the
-    text.
+    ``file`` is closed with the text, which is seekable if the file is.
     """
     stream = io.BufferedReader(file, CHUNK_SIZE)  # type: ignore[type-var]
     beginning = stream.peek()[:1024]

@@ -1,9 +1,10 @@
 """Recognize the fields of a bookmark by their names in the files of programs.
 
 The names are those of columns in CSV, of keys in JSON, and of attributes in
-HTML. Here they are all in lower case.
+HTML. Here they are all as ``normalized`` returns them.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -23,16 +24,19 @@ NAMES = {
     "title": ("title", "name"),
     "collection": ("collection", "folder"),
     "created_at": (
-        "created_at",
-        "created",
         "createdat",
-        "add_date",
-        "time_added",
+        "created",
+        "adddate",
+        "addedat",
+        "added",
+        "timeadded",
         "timestamp",
         "time",
-        "date_added",
         "dateadded",
+        "dateaddedutc",
         "savedat",
+        "saveddate",
+        "lastinteractiondate",
     ),
 }
 
@@ -43,12 +47,12 @@ PINBOARD_TITLE = "description"
 # Names of values that have no meaning outside the program that wrote them.
 # They are not reported as left out.
 IDENTIFIERS = {
-    "_id",
+    "collectionid",
     "content.type",
     "guid",
     "hash",
-    "hashed_given_url",
-    "hashed_url",
+    "hashedgivenurl",
+    "hashedurl",
     "id",
     "index",
     "meta",
@@ -59,20 +63,60 @@ IDENTIFIERS = {
     "uid",
 }
 
+LINE_BREAKS = re.compile(r"[\t\n\r]")
+
 # Texts that mean that a bookmark does not have a property. The longest of them
 # is "false".
 EMPTY_TEXTS = {"", "0", "false", "no", "[]"}
 
 
-def means_something(value: Any) -> bool:
+# No name in this module is as long with spaces, "_" and "-".
+MAX_NAME_LENGTH = 50
+
+SEPARATORS = dict.fromkeys(map(ord, " \t\r\n_-"))
+
+
+def normalized(name: str) -> str:
+    """Return a name in lower case and without spaces, ``_`` and ``-``."""
+    return _normalized(name[:MAX_NAME_LENGTH])
+
+
+# Most objects of a file have the same keys.
+@lru_cache(maxsize=1000)
+def _normalized(name: str) -> str:
+    return name.translate(SEPARATORS).casefold()
+
+
+def means_something(value: Any, name: str = "") -> bool:
     """Return whether a value should be reported if it is left out.
 
     Values that mean that a bookmark does not have a property are not reported.
     """
     if isinstance(value, str):
         # The length comes first, because a text may be very long.
-        return len(value) > len("false") or value.lower() not in EMPTY_TEXTS
+        if len(value) > len("false") or value.lower() not in EMPTY_TEXTS:
+            return True
+        # Pinboard marks a private bookmark like this.
+        return value == "no" and name == "shared"
     return bool(value)
+
+
+def as_text(field: str, value: Any, left_out: dict[str, None]) -> str | None:
+    """Return a value of a title or a collection as text.
+
+    An object stands for its name, as in the answers of Raindrop's and
+    Linkwarden's APIs. Return None for any other value that is not text, and
+    add ``field`` to ``left_out`` if it means something.
+    """
+    text = value.get("name") if isinstance(value, dict) else value
+    # True and False are integers as well.
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        return str(text)
+    if isinstance(text, str):
+        return text
+    if means_something(value):
+        left_out[field] = None
+    return None
 
 
 class FieldMap:
@@ -80,10 +124,12 @@ class FieldMap:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.length = len(names)
+        # translated once to save time
+        self.no_url = _("The entry has no URL.")
         # The position of each name. Of several equal names, the first counts.
         found: dict[str, int] = {}
         for position, name in enumerate(names):
-            found.setdefault(name.strip().casefold(), position)
+            found.setdefault(normalized(name), position)
         accepted = dict(NAMES)
         if "href" in found and "url" not in found:
             accepted["title"] += (PINBOARD_TITLE,)
@@ -96,8 +142,7 @@ class FieldMap:
         self.unmapped = [
             (position, name.strip())
             for position, name in enumerate(names)
-            if position not in self.positions
-            and name.strip().casefold() not in IDENTIFIERS
+            if position not in self.positions and normalized(name) not in IDENTIFIERS
         ]
 
     def record(self, line: int, values: list[Any]) -> FileRecord:
@@ -107,18 +152,25 @@ class FieldMap:
         fields = [values[position] for position in self.positions]
         url, title, collection, created_at = fields
         # A dict, so that each name is there only once.
-        left_out = dict.fromkeys(
+        left_out: dict[str, None] = dict.fromkeys(
             name
             for position, name in self.unmapped
-            if means_something(values[position])
+            if means_something(values[position], name)
         )
+        if title is not None and not isinstance(title, str):
+            title = as_text("title", title, left_out)
+        if collection is not None and not isinstance(collection, str):
+            collection = as_text("collection", collection, left_out)
         if url:
             if isinstance(url, str):
                 url = url.strip()
+                # Remove line breaks and tabs, as browsers do.
+                if not url.isprintable():
+                    url = LINE_BREAKS.sub("", url)
             return Record(line, url, title, collection, created_at, tuple(left_out))
         if collection and not (title or created_at or left_out):
             return CollectionRecord(line, collection)
-        return InvalidRecord(line, _("The entry has no URL."), title or None)
+        return InvalidRecord(line, self.no_url, title or None)
 
 
 class ObjectReader:

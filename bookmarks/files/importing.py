@@ -7,7 +7,6 @@ PostgreSQL's ``COPY`` would fail if any of the rows exists already.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from io import BufferedReader
 from itertools import islice
 from typing import Any, BinaryIO
 from uuid import UUID
@@ -29,10 +28,11 @@ from usergroups.api.deadlines import Deadline
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
-from . import FORMATS
+from . import FORMATS, beginnings
 from .collection_names import shortened
+from .content import UnreadableFile
 from .dates import parse_date
-from .decompression import DecompressedFile, UnreadableFile
+from .decoding import open_text
 from .records import CollectionRecord, FileRecord, InvalidRecord
 from .report import Report
 
@@ -40,25 +40,25 @@ ROWS_PER_TRANSACTION = 1000
 
 
 def read(
-    file: BinaryIO, name: str, encoding: str | None = None, limit: int | None = None
+    file: BinaryIO, name: str, encoding: str | None = None
 ) -> Iterator[FileRecord]:
     """Yield the records of a file in the format with this name, which is read
-    in constant memory.
+    in constant memory and closed.
 
-    The file may be compressed with gzip. It need not be seekable. ``encoding``
-    is the name of its encoding, as returned by ``encoding_name``; by default,
-    the file declares it. ``limit`` is the maximum size in bytes after
-    decompression. Raises UnreadableFile after the last record if the file is
-    damaged or larger.
+    ``encoding`` is the name of its encoding, as returned by ``encoding_name``;
+    by default, the file declares it. Raises UnreadableFile after the last
+    record if the rest of the file cannot be read, or if there is no record.
     """
-    with DecompressedFile(file, limit) as content:
-        try:
-            yield from FORMATS[name].read(BufferedReader(content), encoding)
-        except UnreadableFile as error:
-            # Damage of the content is the cause of other errors.
-            content.error = content.error or str(error)
-        if content.error:
-            raise UnreadableFile(content.error)
+    with open_text(file, encoding, is_html=name == "html") as text:
+        beginning = text.read(beginnings.SIZE)
+        text.seek(0)
+        is_empty = True
+        for record in FORMATS[name].read(text):
+            is_empty = False
+            yield record
+    if is_empty:
+        problem = _("No bookmarks found. The file looks like %(format)s.")
+        raise UnreadableFile(problem % {"format": beginnings.describe(beginning)})
 
 
 @contextmanager
@@ -219,6 +219,8 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
             report.shortened += 1
     if isinstance(record, CollectionRecord):
         return name, {}
+    if not isinstance(record.url, str):
+        raise ValueError(_("The URL is not text."))
     _validate_text("url", record.url)
     # Raises ValueError if the URL is invalid.
     url = web_url.parse(record.url)
@@ -227,7 +229,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
             _("The URL is longer than %(max)s characters.")
             % {"max": web_url.MAX_LENGTH}
         )
-    title = "" if record.title is None else record.title
+    title = record.title or ""
     _validate_text("title", title)
     if len(title) > MAX_TITLE_LENGTH:
         title = f"{title[: MAX_TITLE_LENGTH - 1]}…"
@@ -240,20 +242,20 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         "url": url,
         "url_digest": url.digest,
         "title": title,
+        "tags": [],
+        "note": "",
         "created_at": created_at,
     }
 
 
-def _validate_text(name: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise ValueError(_("%(name)s is not text.") % {"name": name})
+def _validate_text(name: str, value: str) -> None:
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
             text = _(
                 "%(name)s cannot be decoded. If the file is not in UTF-8, name its "
-                "encoding: --encoding in a command, charset in the API."
+                "encoding."
             )
             raise ValueError(text % {"name": name}) from None
     if "\0" in value:

@@ -13,29 +13,32 @@ in strings, and lone low surrogates, and replaces lone high surrogates by
 ``?``.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, TextIO
 
 import ijson
 from django.utils.translation import gettext as _
 
-from .collection_names import join_path
-from .decoding import open_text, read_chunks
-from .decompression import UnreadableFile
-from .field_names import NESTED, ObjectReader, means_something
+from .content import UnreadableFile
+from .decoding import read_chunks
+from .field_names import NAMES, NESTED, ObjectReader, means_something, normalized
 from .json_folders import (
     FOLDER_TYPES,
     LIST_KEYS,
+    LISTS,
     NEEDED_KEYS,
     NOT_BOOKMARKS,
+    OBJECT_KEYS,
     SEPARATOR_TYPE,
     TAGS_FOLDER,
-    folder_name,
+    Folders,
 )
 from .records import CollectionRecord, FileRecord, InvalidRecord, Record
 
-# Of arrays and objects. Container.collection is recursive.
+# Of arrays and objects.
 MAX_DEPTH = 500
 
 # Of an object. Further keys are kept only if they are among NEEDED_KEYS.
@@ -44,10 +47,12 @@ MAX_KEYS = 100
 
 @dataclass(slots=True, eq=False)
 class Container:
-    """An array or object that is being read, or that contains a record."""
+    """An array or object that is being read."""
 
     # The container that it is in, or None for the file.
     parent: Any = None
+    # Counts the containers in the order in which they begin.
+    number: int = 0
     depth: int = 0
     # Its key in an object, or the key of the array that it is in.
     key: str = ""
@@ -56,77 +61,84 @@ class Container:
     is_skipped: bool = False
     # The number of records in the file before it.
     records_before: int = 0
+    # The name of the collection for the bookmarks in it.
+    collection: str = ""
     # The values of an object by key. Those of an array only show that it is
-    # not empty.
-    values: dict[str, Any] = field(default_factory=dict)
-    # The cached value of ``collection``, or None.
-    path: str | None = None
+    # not empty, unless it has ids of Karakeep's lists.
+    values: dict[Any, Any] = field(default_factory=dict)
 
     def keep(self, key: str, value: Any) -> None:
         """Keep a value if it is needed.
 
         Of other values, keep only whether they should be reported.
         """
-        if key.casefold() in NEEDED_KEYS:
+        is_list_id = self.key == LISTS and not self.is_object
+        if not is_list_id and normalized(key) in NEEDED_KEYS:
             self.values[key] = value
         elif len(self.values) < MAX_KEYS:
-            self.values[key] = means_something(value)
+            self.values[value if is_list_id else key] = means_something(value, key)
 
     @property
-    def folder_name(self) -> str | None:
-        """The name of this folder, or None if it has not been read yet.
-
-        It is an empty string if this is no folder.
-        """
-        if not self.is_object:
-            return ""
+    def may_be_folder(self) -> bool:
+        """Whether this is an object in an array or has the key "children"."""
         # The container without a parent is the file, which is no array.
         is_in_array = not self.parent.is_object and self.parent.parent is not None
-        if is_in_array or "children" in self.values:
-            return folder_name(self.values)
-        return ""
-
-    @property
-    def collection(self) -> str:
-        """The name of the collection for the bookmarks in this container."""
-        if self.path is None:
-            self.path = self.parent.collection
-            name = self.folder_name
-            if name:
-                self.path = join_path(self.path, name)
-        return self.path
+        return is_in_array or "children" in self.values
 
 
 class JsonReader:
-    """Collects the records of a file from the events of its parser."""
+    """Collects the folders and the records of a file from the events of its
+    parser.
+    """
 
-    def __init__(self) -> None:
-        self.objects = ObjectReader()
+    def __init__(self, folders: Folders | None = None) -> None:
+        # The folders that a first reading has found. Without them, the records
+        # only show where the bookmarks are.
+        self.folders = folders or Folders()
+        self.found = Folders()
+        self.read_record = ObjectReader().record if folders else only_url
         # The innermost array or object that has not ended.
-        self.container = Container(path="")
+        self.container = Container()
+        self.container_count = 0
         # The last key that has been read.
         self.key = ""
         # The number of bookmarks so far, including refused entries.
         self.bookmark_count = 0
         # The number of records so far.
         self.record_count = 0
-        # The records that have not been taken, with the containers that they
-        # are in.
-        self.waiting: list[tuple[Any, Container]] = []
-        # The outermost object that may be a folder and whose name has not been
-        # read. The records wait until it ends.
-        self.nameless: Container | None = None
+        # The records of the last object.
+        self.records: list[FileRecord] = []
 
-    def take_records(self) -> Iterator[FileRecord]:
-        """Yield the records, unless they wait for the name of a folder."""
-        if self.nameless is not None:
-            return
-        for record, container in self.waiting:
-            if isinstance(record, InvalidRecord) or not container.collection:
-                yield record
-            else:
-                yield record._replace(collection=container.collection)
-        self.waiting.clear()
+    def read(self, text: TextIO) -> Iterator[FileRecord]:
+        """Yield the records. Raises UnreadableFile if the text is not JSON."""
+        # Bytes that cannot be decoded become bytes that are not UTF-8, at
+        # which ijson raises an error.
+        chunks = (chunk.encode(errors="surrogateescape") for chunk in read_chunks(text))
+        # Usually a file has one value, but several may follow one another.
+        events = ijson.basic_parse(
+            ijson.from_iter(chunks), use_float=True, multiple_values=True
+        )
+        try:
+            for event, value in events:
+                if event == "map_key":
+                    self.key = value
+                elif value is not None or event == "null":
+                    # A string, number, boolean or null.
+                    self.container.keep(self.key, value)
+                elif event.startswith("start_"):
+                    self.start_container(is_object=event == "start_map")
+                else:
+                    self.end_container()
+                if self.records:
+                    yield from self.records
+                    self.records.clear()
+        except ijson.JSONError as error:
+            problem = _(
+                "The file cannot be read after %(number)s bookmarks, because it is not "
+                "valid JSON: %(reason)s."
+            )
+            reason = {"number": self.bookmark_count, "reason": describe(error)}
+            raise UnreadableFile(problem % reason) from error
 
     def start_container(self, is_object: bool) -> None:
         """Begin an array or object."""
@@ -138,20 +150,21 @@ class JsonReader:
         if key == "children":
             # The value does not matter. The key shows that this is a folder.
             parent.values[key] = False
-        if self.nameless is None and parent.folder_name is None:
-            self.nameless = parent
         is_skipped = (
             parent.is_skipped
             or key in NOT_BOOKMARKS
             or parent.values.get("guid") == TAGS_FOLDER
         )
+        self.container_count += 1
         container = Container(
             parent,
+            self.container_count,
             parent.depth + 1,
             key,
             is_object,
             is_skipped,
             records_before=self.record_count,
+            collection=self.folders.collection(self.container_count, parent.collection),
         )
         if is_object and parent.key == "roots":
             # folder_name() knows the folders of Chrome by this key.
@@ -163,42 +176,45 @@ class JsonReader:
         container = self.container
         parent = container.parent
         self.container = parent
-        is_nested = container.is_object and parent.is_object and container.key == NESTED
-        if is_nested:
-            # ObjectReader merges these values with those of the parent.
-            parent.keep(NESTED, container.values)
-        else:
-            if container.is_object and not container.is_skipped:
-                self.end_object(container)
-            # If the parent is a bookmark, it reports this container as left
-            # out, unless the container is empty or has records of its own.
-            has_records = self.record_count > container.records_before
-            parent.keep(container.key, bool(container.values) and not has_records)
-        if container is self.nameless:
-            self.nameless = None
+        if parent.is_object and container.key == LISTS and not container.is_object:
+            parent.values[LISTS] = list(container.values)
+            return
+        is_value = parent.is_object and container.key in OBJECT_KEYS
+        if is_value and container.is_object:
+            parent.keep(container.key, container.values)
+            return
+        if container.is_object and not container.is_skipped:
+            self.end_object(container)
+        # If the parent is a bookmark, it reports this container as left out,
+        # unless the container is empty or has records of its own.
+        has_records = self.record_count > container.records_before
+        parent.keep(container.key, bool(container.values) and not has_records)
 
     def end_object(self, container: Container) -> None:
-        """Add the record of an object that has ended, if it has one.
+        """Add the records of an object that has ended, and its folder.
 
-        The object may be a bookmark, an empty folder or an entry without URL.
+        The object may be a bookmark, a folder or an entry without URL.
         """
         parent = container.parent
         values = container.values
-        record = self.objects.record(self.bookmark_count + 1, values)
-        if isinstance(record, Record):
-            self.add_record(record, parent)
-            return
         has_records = self.record_count > container.records_before
+        value_type = values.get("type")
+        has_list = value_type in FOLDER_TYPES or not LIST_KEYS.isdisjoint(values)
+        is_folder = has_records or has_list or container.key == LISTS
+        if is_folder and container.may_be_folder:
+            self.found.add(container.number, values)
+        record = self.read_record(self.bookmark_count + 1, values)
+        if isinstance(record, Record):
+            self.add_bookmark(record, values.get(LISTS), parent.collection)
+            return
         if has_records:
             return
-        value_type = values.get("type")
-        if value_type in FOLDER_TYPES or not LIST_KEYS.isdisjoint(values):
+        if has_list:
             # A browser has these folders from the start.
             is_root = "root" in values
-            if container.folder_name and not is_root:
-                # take_records() adds the name of the collection.
-                folder = CollectionRecord(self.bookmark_count, None)
-                self.add_record(folder, container)
+            if container.number in self.found.by_number and not is_root:
+                folder = CollectionRecord(self.bookmark_count, container.collection)
+                self.add_record(folder)
             return
         # In a list, everything should be a bookmark or a folder. The key is
         # that of the list. It is empty if the whole file is the list or the
@@ -206,60 +222,58 @@ class JsonReader:
         has_list_key = container.key in LIST_KEYS or not container.key
         is_separator = value_type == SEPARATOR_TYPE
         if has_list_key and not parent.is_object and not is_separator:
-            self.add_record(record, parent)
+            if isinstance(record, CollectionRecord) and parent.collection:
+                record = record._replace(collection=parent.collection)
+            self.add_record(record)
 
-    def add_record(self, record: FileRecord, container: Container) -> None:
+    def add_bookmark(self, record: Record, lists: Any, collection: str) -> None:
+        """Add a bookmark that is in the folder with this path, or in lists
+        with these ids.
+        """
+        paths = [self.folders.path(each) for each in lists or ()]
+        paths = list(filter(None, paths))
+        if paths:
+            left_out = tuple(name for name in record.left_out if name != LISTS)
+            record = record._replace(left_out=left_out)
+        for path in paths or [collection]:
+            self.add_record(record._replace(collection=path or record.collection))
+
+    def add_record(self, record: FileRecord) -> None:
         self.record_count += 1
         self.bookmark_count = record.line
-        self.waiting.append((record, container))
+        self.records.append(record)
+
+    def close(self) -> None:
+        """End the arrays and objects that the file leaves open."""
+        while self.container.parent is not None:
+            self.end_container()
 
 
-def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
+def only_url(line: int, values: Mapping[str, Any]) -> FileRecord:
+    """Return a Record if an object has a URL, without its other fields."""
+    nested = values.get(NESTED)
+    if isinstance(nested, dict) and nested.get("url"):
+        return Record(line)
+    for key, value in values.items():
+        if value and normalized(key) in NAMES["url"]:
+            return Record(line)
+    return InvalidRecord(line, "")
+
+
+def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each bookmark.
 
     Raises UnreadableFile after the last one if the file is invalid.
 
-    Records wait in memory for the names of their folders, which usually come
-    before them.
+    The text is read twice, because the name of a folder may come after the
+    bookmarks in it.
     """
-    reader = JsonReader()
-    reason = None
-    # Bytes that cannot be decoded become bytes that are not UTF-8, at which
-    # ijson raises an error.
-    chunks = (
-        chunk.encode(errors="surrogateescape")
-        for chunk in read_chunks(open_text(file, encoding))
-    )
-    # Usually a file has one value, but several may follow one another.
-    events = ijson.basic_parse(
-        ijson.from_iter(chunks), use_float=True, multiple_values=True
-    )
-    try:
-        for event, value in events:
-            if event == "map_key":
-                reader.key = value
-            elif value is not None or event == "null":
-                # A string, number, boolean or null.
-                reader.container.keep(reader.key, value)
-            elif event.startswith("start_"):
-                reader.start_container(is_object=event == "start_map")
-            else:
-                reader.end_container()
-            if reader.waiting:
-                yield from reader.take_records()
-    except ijson.JSONError as error:
-        reason = describe(error)
-    # No name follows for an object that is still open.
-    reader.nameless = None
-    yield from reader.take_records()
-    if reason is not None:
-        problem = _(
-            "The file cannot be read after %(number)s bookmarks, because it is not "
-            "valid JSON: %(reason)s."
-        )
-        raise UnreadableFile(
-            problem % {"number": reader.bookmark_count, "reason": reason}
-        )
+    first = JsonReader()
+    with suppress(UnreadableFile):
+        deque(first.read(text), maxlen=0)
+    first.close()
+    text.seek(0)
+    yield from JsonReader(first.found).read(text)
 
 
 def describe(error: ijson.JSONError) -> str:

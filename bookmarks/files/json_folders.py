@@ -1,8 +1,10 @@
 """Recognize folders and lists of bookmarks in the JSON files of programs."""
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
+from .collection_names import join_path
 from .field_names import NAMES, NESTED, PINBOARD_TITLE
 
 # Keys of arrays in which everything should be a bookmark or a folder.
@@ -31,10 +33,14 @@ NOT_BOOKMARKS = frozenset(
     }
 )
 
-# Keys whose values the reader needs, in lower case.
+# Keys whose values the reader needs, normalized.
 NEEDED_KEYS = LIST_KEYS.union(
-    {PINBOARD_TITLE, NESTED, "guid", "root", "type"}, *NAMES.values()
+    {PINBOARD_TITLE, NESTED, "guid", "id", "parentid", "root", "type"},
+    *NAMES.values(),
 )
+
+# Keys of objects that are values of the bookmark around them.
+OBJECT_KEYS = {NESTED, *NAMES["collection"]}
 
 # Values of "type". Those with "moz" are Firefox's.
 FOLDER_TYPES = ("folder", "text/x-moz-place-container")
@@ -60,11 +66,19 @@ ROOTS = {
 }
 
 
-def folder_name(values: Mapping[str, Any]) -> str | None:
-    """Return the name of the folder that has these values.
+# The key of Karakeep's lists of bookmarks, and of the ids of its lists in a
+# bookmark.
+LISTS = "lists"
 
-    Return None if the name is not among them. The value True stands for an
-    array or object, which is no name.
+# Of folders around a folder that are found by their ids, which might form a
+# cycle.
+MAX_LEVELS = 100
+
+
+def folder_name(values: Mapping[str, Any]) -> str:
+    """Return the name of the folder that has these values, or an empty string.
+
+    The value True stands for an array or object, which is no name.
     """
     # A folder that a browser has from the start may have any title.
     for key in ("guid", "root"):
@@ -75,4 +89,45 @@ def folder_name(values: Mapping[str, Any]) -> str | None:
         name = values.get(key, True)
         if name is not True:
             return str(name or "")
-    return None
+    return ""
+
+
+class Folders:
+    """The folders of a file, by their numbers and by their ids.
+
+    In some files, a folder is not inside the folder around it, but names its
+    id as ``parentId``.
+    """
+
+    def __init__(self) -> None:
+        # The names of the folders, and the ids of the folders around them.
+        self.by_number: dict[int, tuple[str, Any]] = {}
+        self.by_id: dict[Any, tuple[str, Any]] = {}
+
+    def add(self, number: int, values: Mapping[str, Any]) -> None:
+        """Add the folder that has these values, if it has a name."""
+        name = folder_name(values)
+        if not name:
+            return
+        folder = name, values.get("parentId")
+        self.by_number[number] = folder
+        if values.get("id") is not None:
+            self.by_id[values["id"]] = folder
+
+    def collection(self, number: int, around: str) -> str:
+        """Return the name of the collection for the contents of an object.
+
+        ``around`` is that of the object around it.
+        """
+        if number not in self.by_number:
+            return around
+        name, parent_id = self.by_number[number]
+        return join_path(self.path(parent_id) or around, name)
+
+    def path(self, folder_id: Any) -> str:
+        """Return the path of the folder with this id, or an empty string."""
+        names: list[str] = []
+        while folder_id in self.by_id and len(names) < MAX_LEVELS:
+            name, folder_id = self.by_id[folder_id]
+            names.append(name)
+        return reduce(join_path, reversed(names), "")

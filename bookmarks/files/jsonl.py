@@ -5,26 +5,25 @@ Its keys are among ``field_names.NAMES``.
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO
+from typing import Any, TextIO
 
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
 from usergroups.api import strict_json
 
-from .decoding import MAX_LINE, open_text, read_lines
+from .decoding import MAX_LINE, read_lines
 from .field_names import ObjectReader
 from .records import FileRecord, InvalidRecord, to_dict
 
 
-def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
+def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each line that is not blank.
 
     For an invalid line, it is an InvalidRecord with the reason.
     """
     objects = ObjectReader()
-    lines = read_lines(open_text(file, encoding))
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_lines(text), start=1):
         if line.isspace():
             continue
         try:

@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from io import StringIO
-from typing import Any, BinaryIO, TextIO
+from typing import Any, TextIO
 
 from bookmarks.models import Bookmark, Collection
 
 from .character_references import decode_text
 from .collection_names import join_path, split_path
-from .decoding import open_text
 from .field_names import ObjectReader
 from .html_tokenizer import HtmlTokenizer, attributes
 from .records import CollectionRecord, FileRecord, InvalidRecord, to_dict
@@ -41,17 +40,22 @@ MAX_TEXT_LENGTH = 64 * 1024
 LISTS = {"dl", "ul", "ol"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
-TAGS_WITH_RAW_TEXT = {
-    "iframe",
-    "noembed",
-    "noframes",
-    "plaintext",
-    "script",
-    "style",
-    "textarea",
-    "title",
-    "xmp",
-}
+# The elements of HTML that are not part of a title. Those whose content a
+# browser reads as text, such as "style", are not among them.
+NAMES_OF_ELEMENTS = """
+    a abbr acronym address applet area article aside audio b base basefont bdi
+    bdo bgsound big blink blockquote body br button canvas caption center cite
+    code col colgroup command content data datalist dd del details dfn dialog
+    dir div dl dt element em embed fieldset figcaption figure font footer form
+    frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i image img
+    input ins isindex kbd keygen label legend li link listing main map mark
+    marquee math menu menuitem meta meter multicol nav nextid nobr noscript
+    object ol optgroup option output p param picture portal pre progress q rb
+    rp rt rtc ruby s samp search section select selectedcontent shadow slot
+    small source spacer span strike strong sub summary sup svg table tbody td
+    template tfoot th thead time tr track tt u ul var video wbr
+"""
+MARKUP = frozenset(NAMES_OF_ELEMENTS.split())
 
 
 class NetscapeReader:
@@ -63,9 +67,8 @@ class NetscapeReader:
     another tag than the outermost one is part of a description.
 
     Some programs do not escape titles. In the title "How <style> works", a
-    browser would read the rest of the file as a style sheet. Here, a tag in
-    TAGS_WITH_RAW_TEXT is text in a title, and ignored elsewhere. Its content
-    is read.
+    browser would read the rest of the file as a style sheet. Here, a tag that
+    is not in MARKUP is text in a title, and ignored elsewhere.
     """
 
     def __init__(self, text: TextIO) -> None:
@@ -104,7 +107,7 @@ class NetscapeReader:
                 self.end_link()
                 self.records.append(InvalidRecord(self.tokens.line, str(token)))
             elif token["slash"]:
-                self.end_tag(token["tag"].lower())
+                self.end_tag(token["tag"].lower(), token)
             else:
                 self.start_tag(token["tag"].lower(), token)
             # There, a comment ends at ">".
@@ -143,17 +146,17 @@ class NetscapeReader:
             self.start_list(name)
         elif name == "dd":
             self.is_in_description = True
-        elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
+        elif name not in MARKUP and self.text is not None:
             self.add_text(tag[0])
 
-    def end_tag(self, name: str) -> None:
+    def end_tag(self, name: str, tag: re.Match[str]) -> None:
         if name == "a" and self.heading:
             # The link is an anchor in the heading.
             return
         if name in TAGS_THAT_END_TEXT:
             self.end_text(is_closed=name == "a" or name in HEADINGS)
-        elif name in TAGS_WITH_RAW_TEXT and self.text is not None:
-            self.add_text(f"</{name}>")
+        elif name not in MARKUP and self.text is not None:
+            self.add_text(tag[0])
         if self.outer_collections and name == self.list_tag:
             self.end_link()
             self.end_list()
@@ -164,11 +167,10 @@ class NetscapeReader:
         if "created_at" in values:
             # The same date, in whole seconds.
             values.pop("add_date", None)
-        url = values.pop("href").strip()
+        url = values.pop("href")
         self.link = {
             **values,
-            # Remove line breaks and tabs, as browsers do.
-            "url": re.sub(r"[\t\n\r]", "", url),
+            "url": url,
             "title": "",
             "collection": self.collection or None,
         }
@@ -223,13 +225,13 @@ class NetscapeReader:
         self.is_empty = False
 
 
-def read(file: BinaryIO, encoding: str | None = None) -> Iterator[FileRecord]:
+def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each link, and for each folder that is empty.
 
     An empty folder has neither links nor folders. The collection of a link is
     the path of its folders.
     """
-    yield from NetscapeReader(open_text(file, encoding, is_html=True))
+    yield from NetscapeReader(text)
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
@@ -300,5 +302,7 @@ def _link(bookmark: Bookmark) -> str:
 
 
 def _escape(text: str) -> str:
-    # Browsers read CR as LF, unless it is a character reference.
-    return escape(text).replace("\r", "&#13;")
+    # Chromium decodes only &amp;, &lt;, &gt;, &quot; and &#39;, and skips a
+    # bookmark that has a line break. Browsers read CR as LF.
+    text = escape(text, quote=False).replace('"', "&quot;")
+    return text.replace("\n", "&#10;").replace("\r", "&#13;")

@@ -12,16 +12,16 @@ FIELDS = ("url", "title", "collection", "created_at")
 class Record(NamedTuple):
     """A bookmark as a file describes it.
 
-    The values are not validated and may have any type.
+    The values are not validated. The URL and the date may have any type.
     """
 
     # The number of the line on which the record begins. In a JSON file, the
     # number of the bookmark.
     line: int
     url: Any = ""
-    title: Any = ""
+    title: str | None = ""
     # The name of the collection, or None.
-    collection: Any = None
+    collection: str | None = None
     # A value for ``parse_date``. None and "" mean that there is no date.
     created_at: Any = None
     # The names of values that the file has for the bookmark and that are not
@@ -35,7 +35,7 @@ class CollectionRecord(NamedTuple):
     # As in Record. For an empty folder in a JSON file, the number of
     # bookmarks before it.
     line: int
-    collection: Any
+    collection: str | None
 
 
 class InvalidRecord(NamedTuple):

@@ -97,6 +97,11 @@ class Report:
             refusal.lines.append(line)
 
     @property
+    def is_of_nothing(self) -> bool:
+        """Whether the file contains nothing that was stored or refused."""
+        return not (self.created or self.updated or self.existing or self.refused)
+
+    @property
     def refusals(self) -> list[Refusal]:
         """The refusals, grouped by reason."""
         return list(self.refusals_by_reason.values())

@@ -31,12 +31,14 @@ def add_file_options(
     )
 
 
-def look_up_format(options: dict[str, Any], formats: Iterable[str]) -> str:
+def look_up_format(
+    options: dict[str, Any], file_name: str, formats: Iterable[str]
+) -> str:
     """Return the name of the file's format, which is among ``formats``.
 
     Raises CommandError if neither the options nor the file's name tell it.
     """
-    format_name: str | None = options["format"] or guess_format(options["file"])
+    format_name: str | None = options["format"] or guess_format(file_name)
     if format_name is None or format_name not in formats:
         names = ", ".join(formats)
         raise CommandError(f"Specify the file's format with --format: {names}.")

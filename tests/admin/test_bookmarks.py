@@ -11,9 +11,16 @@ from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
-from tests.admin.actions import confirm, open_confirmation, url
+from tests.admin.actions import (
+    confirm,
+    listed,
+    open_confirmation,
+    shown_form,
+    url,
+)
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently
+from tests.signals import recorded
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.db import deletion
 
@@ -209,10 +216,12 @@ def test_thousands_of_bookmarks_are_deleted_at_once(admin_client):
 
 
 def test_a_truncated_list_says_so(admin_client, user_group):
-    Bookmark.objects.bulk_create(
+    bookmarks = [
         Bookmark(user_group=user_group, url=f"https://example.com/{number}")
         for number in range(10_000)
-    )
+    ]
+    # PostgreSQL takes at most 65,535 parameters.
+    Bookmark.objects.bulk_create(bookmarks, batch_size=1000)
 
     page = admin_client.get(url("bookmarks_bookmark_changelist"))
 
@@ -351,3 +360,108 @@ def test_a_deletion_that_takes_too_long_for_a_page_is_refused(
 
     assert f"manage.py delete_object {row._meta.label} ID" in page.content.decode()
     assert Bookmark.objects.filter(collection=collection).count() == 5
+
+
+# Tags and notes
+
+TAGGED = {"tags": ["Read later", "ü"], "note": " One.\n\nTwo."}
+
+
+def as_browser(form):
+    """Return the data of a form as a browser sends it."""
+    return {name: value.replace("\n", "\r\n") for name, value in form.items()}
+
+
+def shown_bookmark(client, bookmark, query=""):
+    address = url("bookmarks_bookmark_change", bookmark.pk) + query
+    form = shown_form(client, None, address)
+    return as_browser({**form, "collection": form["collection"] or ""})
+
+
+def test_a_bookmark_is_added_with_tags_and_a_note(admin_client, user_group):
+    form = {"tags": " Read later \n\nü\nREAD LATER\n", "note": TAGGED["note"]}
+
+    admin_client.post(
+        url("bookmarks_bookmark_add"), bookmark_form(user_group, **as_browser(form))
+    )
+
+    assert Bookmark.objects.values("tags", "note").get() == TAGGED
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("a\n" + "x" * 101, "A tag has at most 100 characters."),
+        ("a\tb", "The tag has control characters."),
+        ("\n".join(map(str, range(51))), "A bookmark has at most 50 tags."),
+    ],
+)
+def test_invalid_tags_are_refused_with_a_message(admin_client, lines, message):
+    form = bookmark_form(UserGroupFactory(), tags=lines)
+
+    page = admin_client.post(url("bookmarks_bookmark_add"), form)
+
+    assert page.context["adminform"].errors == {"tags": [message]}
+
+
+@pytest.mark.parametrize("note", [TAGGED["note"], "One.\r\nTwo.\rThree.\n"])
+def test_saving_what_the_form_shows_changes_nothing(admin_client, note):
+    bookmark = BookmarkFactory(**{**TAGGED, "note": note})
+
+    with recorded() as signals:
+        admin_client.post(
+            url("bookmarks_bookmark_change", bookmark.pk),
+            shown_bookmark(admin_client, bookmark),
+        )
+
+    assert signals == []
+    assert Bookmark.objects.values("tags", "note", "updated_at").get() == {
+        **TAGGED,
+        "note": note,
+        "updated_at": bookmark.updated_at,
+    }
+
+
+@pytest.mark.parametrize(
+    ("entered", "stored"),
+    [
+        ({"tags": "b\r\nc"}, {"tags": ["b", "c"]}),
+        ({"tags": ""}, {"tags": []}),
+        ({"note": "New.\r\nText."}, {"note": "New.\nText."}),
+        ({"tags": "b", "note": ""}, {"tags": ["b"], "note": ""}),
+    ],
+)
+def test_tags_and_a_note_are_changed_and_announced(admin_client, entered, stored):
+    bookmark = BookmarkFactory(**TAGGED)
+    form = {**shown_bookmark(admin_client, bookmark), **entered}
+
+    with recorded() as signals:
+        admin_client.post(url("bookmarks_bookmark_change", bookmark.pk), form)
+
+    [(name, _, arguments)] = signals
+    assert (name, arguments["fields"]) == ("updated", set(entered))
+    [instance] = arguments["instances"]
+    expected = {**TAGGED, **stored}
+    assert {"tags": instance.tags, "note": instance.note} == expected
+    assert Bookmark.objects.values("tags", "note").get() == expected
+
+
+def test_former_tags_and_notes_are_restored(admin_client):
+    bookmark = BookmarkFactory(**TAGGED)
+    address = url("bookmarks_bookmark_change", bookmark.pk)
+    form = shown_bookmark(admin_client, bookmark)
+    admin_client.post(address, {**form, "tags": "new", "note": ""})
+    entry = LogEntry.objects.get()
+
+    restored = shown_bookmark(admin_client, bookmark, f"?restore={entry.pk}")
+    admin_client.post(address, restored)
+
+    assert Bookmark.objects.values("tags", "note").get() == TAGGED
+
+
+@pytest.mark.parametrize("text", ["LATER", "two.", "ü"])
+def test_a_list_is_searched_for_tags_and_notes(admin_client, text):
+    bookmark = BookmarkFactory(**TAGGED)
+    BookmarkFactory()
+
+    assert listed(admin_client, "bookmarks_bookmark", q=text) == {bookmark}

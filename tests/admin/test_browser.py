@@ -366,3 +366,48 @@ def test_a_token_is_found_and_revoked_without_a_mouse(browser, service):
         ).status_code
         == 401
     )
+
+
+@pytest.fixture
+def import_page(page):
+    """Return the page Import with a chosen file."""
+    page.goto("/admin/bookmarks/bookmark/import/?user_group=1")
+    content = b"url\nhttps://example.com/progress"
+    page.locator("#id_file").set_input_files(
+        {"name": "a.csv", "mimeType": "text/csv", "buffer": content}
+    )
+    expect(page.get_by_text("Reading the file.")).to_be_hidden()
+    return page
+
+
+def expect_progress(page):
+    expect(page.get_by_text("Reading the file.")).to_be_visible()
+    for name in ("Check the file", "Import bookmarks"):
+        expect(page.get_by_role("button", name=name)).to_be_disabled()
+
+
+def test_a_check_of_a_file_shows_that_it_works(import_page):
+    requests = []
+
+    def hold(route):
+        requests.append(route)
+
+    import_page.route("**/import/**", hold)
+
+    import_page.get_by_role("button", name="Check the file").click()
+
+    expect_progress(import_page)
+    requests[0].continue_()
+    heading = import_page.get_by_role("heading", name="nothing has been imported yet")
+    expect(heading).to_be_visible()
+    expect(import_page.get_by_text("Reading the file.")).to_be_hidden()
+    expect(import_page.get_by_role("button", name="Check the file")).to_be_enabled()
+
+
+def test_an_import_shows_that_it_works(import_page):
+    # A browser stays on the page after a response without content.
+    import_page.route("**/import/**", lambda route: route.fulfill(status=204))
+
+    import_page.get_by_role("button", name="Import bookmarks").click()
+
+    expect_progress(import_page)

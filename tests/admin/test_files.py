@@ -64,19 +64,19 @@ def test_a_file_is_imported_and_the_import_is_logged(admin_client):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
+    ("name", "content", "description"),
     [
-        ("a.csv", b"url\n"),
-        ("a.html", b"<!DOCTYPE NETSCAPE-Bookmark-file-1>"),
-        ("a.jsonl", b"\n"),
+        ("a.csv", b"url,title\n", "CSV"),
+        ("a.html", b"<!DOCTYPE NETSCAPE-Bookmark-file-1>", "HTML"),
+        ("a.jsonl", b"\n", "plain text"),
     ],
 )
-def test_a_file_without_bookmarks_is_reported(admin_client, name, content):
-    page = upload(admin_client, UserGroupFactory(), name, content)
+def test_a_file_without_bookmarks_is_reported(admin_client, name, content, description):
+    page = upload(admin_client, UserGroupFactory(), name, content).content.decode()
 
-    assert "<h2>No bookmarks imported</h2>" in page.content.decode()
-    assert "The file contains no bookmarks." in page.content.decode()
-    assert "0 new" not in page.content.decode()
+    assert "<h2>No bookmarks imported</h2>" in page
+    assert f"No bookmarks found. The file looks like {description}." in page
+    assert "0 new" not in page
     assert not LogEntry.objects.exists()
 
 

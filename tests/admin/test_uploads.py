@@ -2,7 +2,8 @@
 read to their end.
 """
 
-import gzip
+import io
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from django.conf import settings
@@ -12,9 +13,9 @@ from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
-from bookmarks.models import Bookmark
+from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import log_in_with
-from tests.bookmarks.factories import BookmarkFactory
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa: F401
 from tests.usergroups.factories import UserGroupFactory
 
@@ -64,43 +65,90 @@ def test_an_upload_needs_the_csrf_token(upload):
     assert "1000 new" in upload(client=client, csrfmiddlewaretoken=token)[1]
 
 
-def test_a_compressed_file_is_imported(upload):
-    assert "1000 new" in upload("A.CSV.GZ", gzip.compress(CSV))[1]
+def zipped(*names):
+    """Return a ZIP that contains CSV under these names."""
+    archive = io.BytesIO()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as written:
+        for name in names:
+            written.writestr(name, CSV)
+    return archive.getvalue()
+
+
+def test_the_file_in_a_zip_is_imported(upload):
+    assert "1000 new" in upload("A.ZIP", zipped("B.CSV"))[1]
+
+
+def test_the_file_of_a_profile_of_chrome_is_imported(upload):
+    content = b'{"roots": {"other": {"children": [{"url": "https://a/"}]}}}'
+
+    assert "<li>1 new</li>" in upload("Bookmarks", content)[1]
 
 
 @pytest.mark.parametrize(
-    ("content", "problem", "created"),
+    ("name", "content", "problem"),
     [
-        (gzip.compress(CSV)[:-10], "The compressed file ends too early.", 1000),
-        (gzip.compress(CSV) + b"nonsense", "The compressed file is damaged.", 1000),
-        (b"PK\x03\x04" + CSV, "The file is an archive or another binary file.", 0),
+        ("a.zip", zipped("a.csv", "b.csv"), "A ZIP must contain one file, but this"),
+        ("a.zip", zipped("a.txt"), "The file extension is not supported."),
+        ("a.zip", zipped("a.csv")[:-10], "The ZIP is damaged or encrypted."),
+        ("a.csv", b"%PDF-1.7", "The file is binary."),
     ],
-    ids=["cut", "nonsense", "archive"],
+    ids=["two files", "unknown format", "cut", "binary"],
 )
-def test_a_file_that_cannot_be_read_to_its_end_is_reported_with_what_was_stored(
-    upload, content, problem, created
+def test_a_file_that_cannot_be_opened_is_an_error_of_the_form(
+    upload, name, content, problem
 ):
-    response, page = upload("a.csv.gz", content)
+    response, page = upload(name, content)
 
     assert response.status_code == 200
     assert problem in page
-    assert Bookmark.objects.count() == created
-    assert f"{created} new" in page or not created
-    logged = [entry.change_message for entry in LogEntry.objects.all()]
-    assert logged == (["Imported bookmarks: 1000"] if created else [])
+    assert not Bookmark.objects.exists()
 
 
-def test_a_file_that_is_too_large_when_it_is_decompressed_is_reported(upload, settings):
+def test_a_damaged_file_is_reported_with_what_was_stored(upload):
+    _, page = upload("a.json", b'[{"url": "https://a/"}, x]')
+
+    assert "The file cannot be read after 1 bookmarks" in page
+    assert "<li>1 new</li>" in page
+    assert LogEntry.objects.get().change_message == "Imported bookmarks: 1"
+
+
+def test_the_file_in_a_zip_may_have_the_maximum_size(upload, settings):
     settings.BOOKMARKS_MAX_IMPORT_SIZE = len(CSV) - 10
 
-    response, page = upload("a.csv.gz", gzip.compress(CSV))
+    _, page = upload("a.zip", zipped("a.csv"))
 
-    assert response.status_code == 200
-    assert (
-        f"The file is larger than {len(CSV) - 10} bytes when it is decompressed."
-        in page
-    )
-    assert "999 new" in page  # all but the last line, which is cut off
+    assert f"The file in the ZIP is larger than {len(CSV) - 10} bytes." in page
+
+
+def test_the_encoding_of_a_file_can_be_named(upload):
+    content = "url,title\nhttps://a/,Привет\n".encode("koi8-r")
+
+    assert "1 refused" in upload(content=content)[1]
+    assert "1 new" in upload(content=content, encoding="koi")[1]
+    assert Bookmark.objects.get().title == "Привет"
+
+
+def test_an_unknown_encoding_is_an_error_of_the_form(upload):
+    _, page = upload(encoding="unheard-of")
+
+    assert "unheard-of is not the name of an encoding of text." in page
+    assert not Bookmark.objects.exists()
+
+
+def test_a_file_is_imported_into_a_chosen_collection(upload, user_group):
+    collection = CollectionFactory(user_group=user_group)
+    content = b"url,collection\nhttps://a/,Another\n"
+
+    assert "1 new" in upload(content=content, collection=collection.pk)[1]
+    assert Bookmark.objects.get().collection == collection
+    assert Collection.objects.count() == 1
+
+
+def test_a_collection_of_another_user_group_is_an_error_of_the_form(upload):
+    _, page = upload(collection=CollectionFactory().pk)
+
+    assert "The user group has no such collection." in page
+    assert not Bookmark.objects.exists()
 
 
 def test_existing_bookmarks_are_updated_if_the_operator_wants_it(upload, user_group):

@@ -52,14 +52,15 @@ FILL = [
         SELECT md5(g || '/' || n)::uuid, 'Collection no. ' || n, now(), now(), g
         FROM generate_series(0, 9) n, generate_series(1, {groups}) g""",
     """INSERT INTO bookmarks_bookmark
-        (id, url, url_digest, title, created_at, updated_at, user_group_id, collection_id)
+        (id, url, url_digest, title, tags, note, created_at, updated_at,
+         user_group_id, collection_id)
         SELECT (lpad(to_hex((extract(epoch from {moment}) * 1000)::bigint), 12, '0') || '7' ||
                 substr(md5(n::text), 1, 3) || 'a' || substr(md5('x' || n), 1, 15))::uuid,
             'https://www.example-' || n % 5000 || '.com/articles/' || md5(n::text) ||
                 '/' || repeat('x', (n % 9)::int),
             sha256(n::text::bytea),
             'The title of a page, of the usual length: ' || n % 1000,
-            {moment}, {moment}, {group},
+            '', '', {moment}, {moment}, {group},
             CASE WHEN n % 10 < 7 THEN {collection} END
         FROM generate_series(1, {bookmarks}) n""",
 ]

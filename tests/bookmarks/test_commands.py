@@ -2,17 +2,19 @@
 files that they read and write.
 """
 
-import gzip
+import io
 import os
 import re
 import stat
 from itertools import islice
+from zipfile import ZipFile
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from bookmarks.files import EXPORT_FORMATS, exporting, importing
+from bookmarks.management import progress
 from bookmarks.management.commands import export_bookmarks, import_bookmarks
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -70,15 +72,6 @@ IMPORTS = {
         ["0 created, 1 updated, 0 already existed, 0 refused.", ""],
         {"New"},
     ),
-    "empty": (
-        b"url\n",
-        [],
-        [
-            "0 created, 0 already existed, 0 refused.",
-            "The file contains no bookmarks.",
-        ],
-        {"Old"},
-    ),
     "encoding": (
         # a label of the WHATWG for KOI8-R
         "url,title\nhttps://a/,Привет\n".encode("koi8-r"),
@@ -104,16 +97,13 @@ def test_an_import_prints_what_it_did(import_file, content, options, printed, ti
     ("content", "message"),
     [
         (b"url\nx\n", "All bookmarks were refused."),
+        (b"url\n", "No bookmarks found. The file looks like plain text."),
         (
-            gzip.compress(b"url\nhttps://a/\n") + b"garbage",
-            (
-                "The compressed file is damaged. What was read of it may contain "
-                "errors. Only what comes before was read: 1 created, 0 already "
-                "existed, 0 refused."
-            ),
+            b"\x1f\x8b" + b"x" * 100,
+            "The file is binary. Only text, or a ZIP of it, can be read.",
         ),
     ],
-    ids=["refused", "damaged"],
+    ids=["refused", "empty", "binary"],
 )
 def test_an_import_of_an_unusable_file_fails(import_file, content, message):
     with pytest.raises(CommandError, match=f"^{re.escape(message)}$") as error:
@@ -155,11 +145,89 @@ def test_a_pipe_is_read(capsys, monkeypatch, path):
     assert capsys.readouterr().out.startswith("1 created, 0 ")
 
 
+def test_a_damaged_file_is_imported_up_to_the_damage(user_group, tmp_path):
+    file = tmp_path / "a.json"
+    file.write_text('[{"url": "https://a/"}, {"url": "https://b/"}, x]')
+
+    with pytest.raises(CommandError) as error:
+        call_command("import_bookmarks", str(file), *GROUP)
+
+    assert str(error.value).startswith("The file cannot be read after 2 bookmarks")
+    assert str(error.value).endswith(
+        "Only what comes before was read: 2 created, 0 already existed, 0 refused."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"), [("a.zip", "part_000000.csv"), ("A.ZIP", "Bookmarks")]
+)
+def test_the_format_of_a_zip_is_that_of_the_file_in_it(
+    user_group, tmp_path, capsys, name, inside
+):
+    content = {
+        "part_000000.csv": "url\nhttps://a/\n",
+        "Bookmarks": '{"roots": {"other": {"children": [{"url": "https://a/"}]}}}',
+    }
+    with ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr(inside, content[inside])
+
+    call_command("import_bookmarks", str(tmp_path / name), *GROUP)
+
+    assert capsys.readouterr().out.startswith("1 created, 0 ")
+
+
+# Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def printed_while(monkeypatch, user_group, file, stderr):
+    """Export two bookmarks and import them, and return what is printed."""
+    BookmarkFactory.create_batch(2, user_group=user_group)
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stderr", stderr)
+        call_command("export_bookmarks", str(file), *GROUP)
+        call_command("import_bookmarks", str(file), *GROUP)
+    return stderr.getvalue()
+
+
+def test_the_commands_show_their_progress_on_a_terminal(
+    user_group, tmp_path, monkeypatch
+):
+    file = tmp_path / "a.csv"
+
+    printed = printed_while(monkeypatch, user_group, file, Terminal())
+
+    assert "| 0/2 [" in printed
+    assert f"| 0.00/{file.stat().st_size} [" in printed
+    # The bar is removed at the end.
+    assert printed.endswith(" \r")
+
+
+def test_no_progress_is_shown_if_there_is_no_terminal(
+    user_group, tmp_path, monkeypatch
+):
+    file = tmp_path / "a.csv"
+
+    assert printed_while(monkeypatch, user_group, file, io.StringIO()) == ""
+
+
+def test_no_progress_is_shown_without_tqdm(user_group, tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "tqdm", None)
+    file = tmp_path / "a.csv"
+
+    assert printed_while(monkeypatch, user_group, file, Terminal()) == ""
+    assert Bookmark.objects.count() == 2
+
+
 @pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.txt"], "Specify the file's format with --format: html, jsonl, csv"),
+        (["/dev/null"], "Specify the file's format with --format: html, jsonl, csv"),
         (["-"], "Specify the file's format with --format"),
         (["missing/a.csv"], "No such file or directory: 'missing/a.csv'."),
         (["/", "--format", "csv"], "Is a directory: '/'."),
@@ -233,13 +301,6 @@ def test_an_export_writes_to_a_pipe(user_group):
     os.close(writing)
     with open(reading) as pipe:
         assert pipe.read().startswith("url,")
-
-
-def test_an_export_is_not_compressed(user_group, tmp_path):
-    with pytest.raises(CommandError, match=r"Omit \.gz"):
-        call_command("export_bookmarks", str(tmp_path / "a.csv.gz"), *GROUP)
-
-    assert not list(tmp_path.iterdir())
 
 
 def test_one_collection_is_exported_to_standard_output(user_group, capfdbinary):

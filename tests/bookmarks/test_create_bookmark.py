@@ -39,6 +39,8 @@ def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user
             "id": str(bookmark.pk),
             "url": URL,
             "title": "",
+            "tags": [],
+            "note": "",
             "collection": None,
             "created_at": bookmark.created_at.isoformat().replace("+00:00", "Z"),
             "updated_at": bookmark.updated_at.isoformat().replace("+00:00", "Z"),
@@ -111,10 +113,17 @@ def test_a_time_of_creation_is_kept(create_bookmark, sent, stored):
         ),
         ("title", [1, []], "invalid"),
         ("title", ["a" * 1001], "max_length"),
+        ("note", [1, []], "invalid"),
+        ("note", ["a" * 10_001], "max_length"),
+        ("tags", ["a", 1, {}], "not_a_list"),
+        ("tags", [[str(number) for number in range(51)]], "max_length"),
         ("url", [1, True, [URL], {"href": URL}], "invalid"),
         ("url", [""], "blank"),
         ("url", [URL.ljust(8001, "a")], "max_length"),
-        *((name, [None], "null") for name in ("created_at", "title", "url")),
+        *(
+            (name, [None], "null")
+            for name in ("created_at", "title", "url", "tags", "note")
+        ),
     ],
 )
 def test_an_invalid_value_is_refused(create_bookmark, name, values, code):
@@ -504,8 +513,14 @@ def test_names_of_collections_are_unique_within_a_group(user_group):
         {"url": f"{URL}{'x' * 9000}"},
         {"url": "example.com"},
         {"title": "x" * 2000},
+        {"note": "x" * 10_001},
+        {"tags": "x"},
+        {"tags": ["x"] * 51},
+        {"tags": ["x" * 101]},
+        {"tags": [" "]},
+        {"tags": ["a\nb"]},
+        {"tags": [1]},
     ],
-    ids=["long URL", "invalid URL", "long title"],
 )
 @pytest.mark.parametrize("method", ["add", "add_many", "update_by_id"])
 def test_python_code_stores_nothing_that_a_call_refuses(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files.decompression import UnreadableFile
+from bookmarks.files.content import UnreadableFile
 from bookmarks.files.importing import read, valid_rows
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from bookmarks.files.report import Report

@@ -53,7 +53,7 @@ def store(user_group, *records, collection=None):
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (Record(1, None), "url is not text."),
+        (Record(1, None), "The URL is not text."),
         (Record(1, ""), "The URL has no scheme such as https://."),
         (Record(1, "javascript:void(0)"), "The URL is neither http nor https."),
         (
@@ -62,16 +62,14 @@ def store(user_group, *records, collection=None):
         ),
         (Record(1, "example.com"), "The URL has no scheme such as https://."),
         (Record(1, URL.ljust(8001, "a")), "The URL is longer than 8000 characters."),
-        (Record(1, URL, 1), "title is not text."),
         (Record(1, URL, "a\0"), "title contains U+0000."),
         (
             Record(1, URL, "\udcff"),
             (
                 "title cannot be decoded. If the file is not in UTF-8, name its "
-                "encoding: --encoding in a command, charset in the API."
+                "encoding."
             ),
         ),
-        (Record(1, URL, "", 1), "collection is not text."),
         (InvalidRecord(1, "Not CSV: x."), "Not CSV: x."),
     ],
 )
@@ -377,6 +375,7 @@ TIME = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
         "2023-11-14 22:13:20",
         "2023-11-14 22:13:20 UTC",
         "2023/11/14 22:13:20",
+        "15/Nov/2023:01:13:20 +0300",
     ],
     ids=str,
 )
@@ -423,6 +422,7 @@ def test_dates_are_as_exact_as_they_are_written(value, time):
         "14.11.2023",
         "11/14/2023",
         "yesterday",
+        "32/Nov/2023:01:13:20 +0300",
         "-",
         "2999-01-01",
         32503680000,

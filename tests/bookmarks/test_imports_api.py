@@ -1,9 +1,10 @@
 """POST /v1/imports."""
 
-import gzip
 import io
 import json
 from contextlib import ExitStack
+from tempfile import SpooledTemporaryFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from django.core.checks import run_checks
@@ -231,15 +232,71 @@ def test_a_byte_that_cannot_be_decoded_is_escaped_in_the_report(
     assert [each["name"] for each in found["left_out"]] == [left_out]
 
 
-def test_a_file_is_read_up_to_the_limit_after_decompression(send, settings):
-    settings.BOOKMARKS_MAX_IMPORT_SIZE = 10_000
+def zipped(content):
+    archive = io.BytesIO()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as written:
+        written.writestr("a.jsonl", content)
+    return archive.getvalue()
 
-    found = reported(send(gzip.compress(LINE * 1000)))
 
-    assert (
-        found["error"] == "The file is larger than 10000 bytes when it is decompressed."
+def test_the_only_file_in_a_zip_is_imported(send):
+    found = reported(send(zipped(LINE), "application/zip", format="jsonl"))
+
+    assert found == {**EMPTY_REPORT, "created": 1}
+
+
+def test_the_file_in_a_zip_may_have_the_maximum_size(send, settings):
+    settings.BOOKMARKS_MAX_IMPORT_SIZE = 1000
+
+    assert reported(send(zipped(LINE.ljust(1000))))["created"] == 1
+    response = send(zipped(LINE.ljust(1001)))
+
+    assert error_code(response, 400) == "unreadable_file"
+    [error] = response.json()["errors"]
+    assert error["detail"] == "The file in the ZIP is larger than 1000 bytes."
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b"", "No bookmarks found. The file looks like plain text."),
+        (CSV, "No bookmarks found. The file looks like CSV."),
+        (b"<p>Text", "No bookmarks found. The file looks like plain text."),
+        (b"%PDF-1.7", "The file is binary. Only text, or a ZIP of it, can be read."),
+    ],
+    ids=["empty", "csv", "no link", "binary"],
+)
+def test_a_file_from_which_nothing_can_be_read_is_an_error(send, body, detail):
+    response = send(body, "text/html")
+
+    assert error_code(response, 400) == "unreadable_file"
+    assert response.json()["errors"][0]["detail"] == detail
+
+
+def test_json_without_any_bookmark_before_its_error_is_an_error(send):
+    assert error_code(send(b"[x", "application/json"), 400) == "unreadable_file"
+
+
+@pytest.mark.parametrize(("size", "is_on_disk"), [(2**20, False), (2**20 + 1, True)])
+def test_a_body_of_more_than_a_mebibyte_is_kept_on_the_disk(
+    send, monkeypatch, size, is_on_disk
+):
+    moved = []
+    rollover = SpooledTemporaryFile.rollover
+    monkeypatch.setattr(
+        SpooledTemporaryFile,
+        "rollover",
+        lambda file: moved.append(file) or rollover(file),
     )
-    assert found["created"] == 1  # because all lines are the same
+
+    assert reported(send(LINE.ljust(size)))["created"] == 1
+    assert bool(moved) == is_on_disk
+
+
+def test_a_body_that_cannot_be_stored_is_a_503(send, settings):
+    settings.FILE_UPLOAD_TEMP_DIR = "/dev/null"
+
+    assert error_code(send(LINE.ljust(2**20 + 1)), 503) == "service_unavailable"
 
 
 def test_an_import_stops_at_its_time_limit(send, settings):

@@ -31,8 +31,8 @@ pytestmark = pytest.mark.skipif(
 
 FILL = """
     INSERT INTO bookmarks_bookmark
-        (id, url, url_digest, title, created_at, updated_at, user_group_id, collection_id)
-    SELECT gen_random_uuid(), 'https://example.com/' || n, sha256((%(start)s::text || n)::bytea), '',
+        (id, url, url_digest, title, tags, note, created_at, updated_at, user_group_id, collection_id)
+    SELECT gen_random_uuid(), 'https://example.com/' || n, sha256((%(start)s::text || n)::bytea), '', '', '',
         %(start)s + n * interval '1 second', now(),
         CASE n %% 2 WHEN 0 THEN %(group)s ELSE (%(others)s::bigint[])[n / 2 %% %(number)s + 1] END,
         CASE n %% 4
@@ -182,14 +182,15 @@ def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
     assert sorting == []
 
 
+@pytest.mark.parametrize("query", [{"q": "nowhere"}, {"tag": ["one", "two"]}])
 def test_a_search_reads_only_the_bookmarks_that_it_may_scan(
-    call_bookmarks, groups, monkeypatch
+    call_bookmarks, groups, monkeypatch, query
 ):
     monkeypatch.setattr(scan_pages, "MAX_SCANNED", 200)
     token = AccessTokenFactory(user_group=groups["old"], recently_used=True)
 
     statements = queries_of(
-        partial(call_bookmarks, "GET", "bookmarks", query={"q": "nowhere"}, token=token)
+        partial(call_bookmarks, "GET", "bookmarks", query=query, token=token)
     )
 
     plans = [explain(sql) for sql in statements if 'FROM "bookmarks_bookmark"' in sql]

@@ -8,7 +8,8 @@ from contextlib import suppress
 import pytest
 
 from bookmarks.files import FORMATS
-from bookmarks.files.decompression import UnreadableFile
+from bookmarks.files.content import UnreadableFile
+from bookmarks.files.decoding import open_text
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 
 URL = "https://example.com/"
@@ -25,11 +26,8 @@ def read(text, name="json"):
     """Return the records of a file in the format with this name, and with this
     text or these bytes.
     """
-    return list(
-        FORMATS[name].read(
-            io.BytesIO(text if isinstance(text, bytes) else text.encode())
-        )
-    )
+    data = text if isinstance(text, bytes) else text.encode()
+    return list(FORMATS[name].read(open_text(io.BytesIO(data))))
 
 
 def read_damaged(data):
@@ -38,7 +36,7 @@ def read_damaged(data):
     """
     records = []
     with pytest.raises(UnreadableFile) as error:
-        records.extend(FORMATS["json"].read(io.BytesIO(data)))
+        records.extend(FORMATS["json"].read(open_text(io.BytesIO(data))))
     return records, str(error.value)
 
 
@@ -99,9 +97,8 @@ def test_only_objects_are_entries():
 def test_json_lines_are_read_in_a_given_encoding():
     text = '{"url": "https://a/", "title": "é"}\r\n{"url": "https://b/", "title": "ü"}'
 
-    records = list(
-        FORMATS["jsonl"].read(io.BytesIO(text.encode("utf-16-le")), "utf-16le")
-    )
+    file = io.BytesIO(text.encode("utf-16-le"))
+    records = list(FORMATS["jsonl"].read(open_text(file, "utf-16le")))
 
     assert [(record.line, record.title) for record in records] == [(1, "é"), (2, "ü")]
 
@@ -118,11 +115,75 @@ def test_an_object_with_only_a_collection_stands_for_an_empty_collection(name):
     assert read('{"collection": "A"}', name) == [CollectionRecord(1, "A")]
 
 
+@pytest.mark.parametrize("name", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("value", "collection", "left_out"),
+    [
+        ('{"id": 5, "name": "Work"}', "Work", ()),
+        ('{"$id": 123}', None, ("collection",)),
+        ('{"name": {"a": 1}}', None, ("collection",)),
+        ("{}", None, ()),
+        ('["Work"]', None, ("collection",)),
+        ("2024", "2024", ()),
+        ("true", None, ("collection",)),
+        ("false", None, ()),
+    ],
+)
+def test_a_collection_that_is_not_text_does_not_cost_the_bookmark(
+    name, value, collection, left_out
+):
+    [record] = read('{"url": "https://a/", "folder": %s}' % value, name)
+
+    assert (record.collection, record.left_out) == (collection, left_out)
+
+
+@pytest.mark.parametrize("name", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("value", "title", "left_out"),
+    [
+        ("false", None, ()),
+        ("2024", "2024", ()),
+        ("1.5", "1.5", ()),
+        ("[1]", None, ("title",)),
+    ],
+)
+def test_a_title_that_is_not_text_does_not_cost_the_bookmark(
+    name, value, title, left_out
+):
+    [record] = read('{"url": "https://a/", "title": %s}' % value, name)
+
+    assert (record.title, record.left_out) == (title, left_out)
+
+
 def test_a_description_is_a_title_only_in_files_of_pinboard():
     # Pinboard names the URL "href".
     [record] = read('[{"url": "https://a/", "description": "b"}]')
 
     assert (record.title, record.left_out) == (None, ("description",))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "addDate",
+        "add_date",
+        "ADD-DATE",
+        "addedAt",
+        "added",
+        "createdAt",
+        "dateAdded",
+        "dateAddedUTC",
+        "Saved date",
+        "Last Interaction Date",
+    ],
+)
+@pytest.mark.parametrize("file_format", ["json", "jsonl"])
+def test_names_of_dates_are_compared_without_case_and_separators(file_format, name):
+    text = '{"url": "https://a/", "%s": "2023-11-14"}' % name
+
+    [record] = read(text, file_format)
+
+    assert (record.created_at, record.left_out) == ("2023-11-14", ())
 
 
 @pytest.mark.parametrize("value", ["null", "false", "0", '""', '"0"', "[]", "{}"])
@@ -263,6 +324,18 @@ def test_bookmarks_are_kept_if_the_file_ends_before_the_name_of_their_folder():
     assert reason == UNREADABLE.format(2) + "parse error: premature EOF."
 
 
+def test_folders_that_refer_to_one_another_in_a_circle_end():
+    lists = (
+        '{"id": 1, "name": "A", "parentId": 2, "links": [%s]}, '
+        '{"id": 2, "name": "B", "parentId": 1, "links": []}'
+    ) % OBJECT
+
+    record, _ = read('{"collections": [%s]}' % lists)
+
+    assert record.collection.startswith("A / B / A / B / ")
+    assert len(record.collection) <= 1000
+
+
 def test_folders_may_be_deep():
     for key in ("title", "name"):
         text = OBJECT
@@ -349,15 +422,13 @@ def test_an_empty_file_is_not_valid_json():
 
 
 @pytest.mark.parametrize(
-    # The reader keeps only whether an object in a field has values of its own:
-    # {} becomes False.
     ("value", "title"),
     [
-        ("-0.5e-3", -0.0005),
+        ("-0.5e-3", "-0.0005"),
         ('"\\u0000"', "\0"),
         ('"\\ud83d\\ude00"', "😀"),
         ('"\u2028"', "\u2028"),
-        ("{}", False),
+        ("{}", None),
     ],
 )
 def test_a_strange_value_does_not_end_the_file(value, title):
@@ -376,7 +447,7 @@ def test_content_without_bookmarks_takes_little_memory(data):
     tracemalloc.start()
     try:
         with suppress(UnreadableFile):
-            list(FORMATS["json"].read(io.BytesIO(data)))
+            list(FORMATS["json"].read(open_text(io.BytesIO(data))))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -90,8 +90,8 @@ def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_grou
     """
     insert = (
         "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, "
-        f"created_at, updated_at) VALUES ('{BookmarkFactory.build().pk}', "
-        f"{user_group.pk}, '{URL}', '', '', now(), now())"
+        f"tags, note, created_at, updated_at) VALUES ('{BookmarkFactory.build().pk}', "
+        f"{user_group.pk}, '{URL}', '', '', '', '', now(), now())"
     )
 
     with concurrently('SELECT "usergroups_usergroup"."id"', insert):

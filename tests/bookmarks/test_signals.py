@@ -66,8 +66,8 @@ def test_a_bookmark_that_another_transaction_created_is_not_announced(
     _, digest = bookmark.unique_key
     insert = (
         "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, "
-        f"created_at, updated_at) VALUES ('{bookmark.pk}', {user_group.pk}, '{URL}', "
-        f"'\\x{digest.hex()}', '', now(), now())"
+        f"tags, note, created_at, updated_at) VALUES ('{bookmark.pk}', {user_group.pk}, '{URL}', "
+        f"'\\x{digest.hex()}', '', '', '', now(), now())"
     )
 
     # right before the INSERT of the call

@@ -1,19 +1,17 @@
-"""Files as streams: pipes, compressed, damaged, large and binary files.
+"""Opening files: ZIPs, binary files and files in other formats.
 
 Also formats by file name, and refusals.
 """
 
-import errno
-import gzip
 import io
+import zipfile
 
 import pytest
 
 from bookmarks.files import guess_format, positions
-from bookmarks.files.decompression import UnreadableFile
+from bookmarks.files.content import UnreadableFile, open_content
 from bookmarks.files.importing import read
 from bookmarks.files.report import Refusal
-from usergroups.api.bodies import CHUNK_SIZE
 
 ROWS = 6000
 FILES = {
@@ -34,181 +32,100 @@ FILES = {
         + b"</DL><p>\n"
     ),
 }
-DAMAGED = "The compressed file is damaged. What was read of it may contain errors."
-EARLY = "The compressed file ends too early."
 
 
-class Stream(io.RawIOBase):
-    """A file like a pipe: it is not seekable, returns at most ``size`` bytes
-    at a time, and may end with ``error``.
-    """
-
-    def __init__(self, content, size=1000, error=None):
-        self.file = io.BytesIO(content)
-        self.size = size
-        self.error = error
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        data = self.file.read(min(len(buffer), self.size))
-        if not data and self.error:
-            raise self.error
-        buffer[: len(data)] = data
-        return len(data)
+def records(file, name, limit=None):
+    content, _ = open_content(file, f"a.{name}", limit)
+    return list(read(content, name))
 
 
-def records(file, name, **options):
-    """Return the records of a file, and why it could not be read to its end."""
-    found = []
-    try:
-        for record in read(file, name, **options):
-            found.append(record)  # an exception must not lose those before it
-    except UnreadableFile as error:
-        return found, str(error)
-    return found, None
+def zipped(*files, compression=zipfile.ZIP_DEFLATED):
+    """Return a ZIP that contains files with these names and contents."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", compression) as written:
+        for name, content in files:
+            written.writestr(name, content)
+    return archive.getvalue()
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("size", [1, 1000])
-def test_a_stream_is_read_in_pieces_of_any_size(name, size):
-    content = FILES[name][:20_000].rpartition(b"\n")[0]
-    found, error = records(Stream(content, size), name)
-
-    assert error is None
-    assert found == records(io.BytesIO(content), name)[0]
-    assert len(found) > 200
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_compressed_file_is_recognized_by_its_content(name):
+def test_the_only_file_in_a_zip_is_read(name):
     content = FILES[name]
-    # A file of gzip may have several members, and zeros at its end.
-    members = (
-        gzip.compress(content[:50_001])
-        + gzip.compress(b"")
-        + gzip.compress(content[50_001:])
-        + bytes(512)
+    archive = zipped(
+        ("folder/", b""),
+        (f"folder/Links.{name}", content),
+        (f"__MACOSX/folder/._Links.{name}", b"x"),
     )
 
-    assert records(Stream(members), name) == records(io.BytesIO(content), name)
+    opened, opened_name = open_content(io.BytesIO(archive), "a.zip", len(content))
+
+    assert opened_name == f"folder/Links.{name}"
+    assert list(read(opened, name)) == records(io.BytesIO(content), name)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_the_beginning_of_a_line_is_not_read_as_a_line(name):
-    """The limit is a few bytes after the first chunk, at different places of a
-    line.
-    """
-    whole, _ = records(io.BytesIO(FILES[name]), name)
-
-    for limit in range(CHUNK_SIZE + 1, CHUNK_SIZE + 60, 4):
-        found, error = records(io.BytesIO(FILES[name]), name, limit=limit)
-        assert error.startswith("The file is larger than")
-        assert found == whole[: len(found)]
+BOMB = zipped(("a.jsonl", b" " * 10**8))
+FEW_BYTES = zipped(("a.csv", FILES["csv"]))
 
 
-def test_damage_of_a_compressed_file_is_reported_instead_of_invalid_json():
-    compressed = gzip.compress(b'[{"url": "https://example.com/"},\n' + b" " * 100_000)
-
-    found, error = records(io.BytesIO(compressed[:-8]), "json")
-
-    assert ([record.url for record in found], error) == (
-        ["https://example.com/"],
-        EARLY,
-    )
-
-
-@pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize(
-    ("damage", "error"),
+    ("content", "reason"),
     [
-        (lambda data: data[:-8], EARLY),
-        (lambda data: data[: len(data) // 2], EARLY),
-        (lambda data: data[:12], EARLY),
-        (lambda data: data + b"garbage", DAMAGED),
-        (lambda data: data[:-8] + bytes(8), DAMAGED),
+        (
+            zipped(("a.csv", b"url\n"), ("b.csv", b"url\n")),
+            "A ZIP must contain one file, but this one contains 2.",
+        ),
+        (
+            zipped(("folder/", b"")),
+            "A ZIP must contain one file, but this one contains 0.",
+        ),
+        (
+            zipped(*((f"{number}.csv", b"") for number in range(1001))),
+            "A ZIP must contain one file, but this one contains 1001.",
+        ),
+        (BOMB, "The file in the ZIP is larger than 1000000 bytes."),
+        (FEW_BYTES[:-30], "The ZIP is damaged or encrypted."),
+        (
+            FEW_BYTES[:100] + b"damage" + FEW_BYTES[106:],
+            "The ZIP is damaged or encrypted.",
+        ),
+        (
+            # A flag says that it is encrypted.
+            FEW_BYTES.replace(b"PK\1\2\x14\3\x14\0\0", b"PK\1\2\x14\3\x14\0\1"),
+            "The ZIP is damaged or encrypted.",
+        ),
+        (
+            # The size is wrong in both places.
+            BOMB.replace((10**8).to_bytes(4, "little"), (10).to_bytes(4, "little")),
+            "The ZIP is damaged or encrypted.",
+        ),
+        (
+            zipped(("a.csv", b"url\n"), compression=zipfile.ZIP_LZMA),
+            "The ZIP is damaged or encrypted.",
+        ),
     ],
     ids=[
-        "no checksum",
-        "half",
-        "only the beginning",
-        "garbage at the end",
-        "wrong checksum",
+        "two files",
+        "no file",
+        "many files",
+        "large",
+        "cut",
+        "damaged",
+        "encrypted",
+        "wrong size",
+        "another method",
     ],
 )
-def test_a_damaged_file_is_read_up_to_the_damage(name, damage, error):
-    whole = records(io.BytesIO(FILES[name]), name)[0]
-    compressed = gzip.compress(FILES[name])
+def test_other_zips_are_refused(content, reason):
+    with pytest.raises(UnreadableFile) as error:
+        records(io.BytesIO(content), "csv", limit=10**6)
 
-    found, reason = records(Stream(damage(compressed)), name)
-
-    assert reason == error
-    assert found == whole[: len(found)]
-    # The share of the records that are found is about the share of the file
-    # that is left.
-    assert len(found) > len(whole) * (len(damage(compressed)) / len(compressed) - 0.1)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_an_incomplete_last_line_is_not_read_if_an_error_follows(name):
-    position = FILES[name].index(b"/4321")
-    stream = Stream(
-        FILES[name][: position + len("/43")],
-        error=OSError(errno.EIO, "Input/output error"),
-    )
-
-    found, reason = records(stream, name)
-
-    assert reason == "The file cannot be read: Input/output error."
-    assert [record.url for record in found] == [
-        f"https://example.com/{n}" for n in range(4321)
-    ]
-
-
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize(
-    "compress",
-    [
-        pytest.param(bytes, id="not compressed"),
-        pytest.param(gzip.compress, id="compressed"),
-    ],
-)
-def test_the_size_after_decompression_can_be_limited(name, compress):
-    content = FILES[name]
-    file = compress(content)
-    all_records, no_error = records(io.BytesIO(file), name)
-
-    assert records(io.BytesIO(file), name, limit=len(content)) == (
-        all_records,
-        no_error,
-    )
-    found, reason = records(io.BytesIO(file), name, limit=len(content) // 2)
-    assert (
-        reason == f"The file is larger than {len(content) // 2} bytes when it is "
-        "decompressed."
-    )
-    assert found == all_records[: len(found)]
-    # about half of the rows, without those of the last chunk
-    assert len(found) > ROWS * 0.4
-
-
-def test_a_small_file_that_decompresses_to_a_large_one_is_not_read_to_its_end():
-    member = gzip.compress(b"x" * 1_000_000)
-    # a megabyte, which decompresses to a gigabyte
-    file = Stream(member * 1000, size=10**6)
-
-    assert (
-        records(file, "jsonl", limit=10**7)[1]
-        == "The file is larger than 10000000 bytes when it is decompressed."
-    )
-    assert file.file.tell() < 1_000_000
+    assert str(error.value) == reason
 
 
 @pytest.mark.parametrize(
     "beginning",
     [
-        b"PK\x03\x04",
+        b"\x1f\x8b",
         b"BZh91AY&SY",
         b"\xfd7zXZ\0",
         b"7z\xbc\xaf\x27\x1c",
@@ -218,33 +135,71 @@ def test_a_small_file_that_decompresses_to_a_large_one_is_not_read_to_its_end():
         b"%PDF-1.7",
     ],
 )
-def test_a_binary_file_is_reported_once(beginning):
-    found, reason = records(io.BytesIO(beginning + FILES["csv"]), "csv")
+def test_a_binary_file_is_refused(beginning):
+    with pytest.raises(UnreadableFile) as error:
+        records(io.BytesIO(beginning + FILES["csv"]), "csv")
 
-    assert (
-        reason
-        == "The file is an archive or another binary file. Only text and gzip can be "
-        "read."
-    )
-    assert found == []
+    reason = "The file is binary. Only text, or a ZIP of it, can be read."
+    assert str(error.value) == reason
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("a.html.gz", "html"),
-        ("a.HTM.GZ", "html"),
-        ("a.csv.gz", "csv"),
+        ("a.html", "html"),
+        ("a.HTM", "html"),
+        ("folder/a.csv", "csv"),
+        ("Bookmarks", "json"),
+        ("Default/Bookmarks", "json"),
         ("a.gz", None),
         ("a.csv.zip", None),
         ("csv", None),
         ("", None),
     ],
 )
-def test_the_format_of_a_compressed_file_is_the_extension_before_the_last(
+def test_the_format_is_that_of_the_extension_or_of_the_profile_of_chrome(
     name, expected
 ):
     assert guess_format(name) == expected
+
+
+XBEL = """<?xml version="1.0"?>
+<!DOCTYPE xbel PUBLIC "+//IDN python.org//DTD XML Bookmark Exchange Language 1.0//EN">
+<xbel><bookmark href="https://example.com/"><title>A</title></bookmark></xbel>
+"""
+ADR = """Opera Hotlist version 2.0
+Options: encoding = utf8, version=3
+
+#URL
+\tNAME=A
+\tURL=https://example.com/
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "description"),
+    [
+        ("html", b"url,title\nhttps://example.com/,A\n", "CSV"),
+        ("html", XBEL.encode(), "XBEL"),
+        ("html", XBEL.encode("utf-16"), "XBEL"),
+        ("html", ADR.encode(), ".adr"),
+        ("html", b'[{"url": "https://example.com/"}]', "JSON"),
+        ("html", b"<!DOCTYPE html><html><p>Text</html>", "HTML"),
+        ("html", b"https://example.com/", "plain text"),
+        ("html", b"", "plain text"),
+        ("json", b'["https://example.com/"]', "JSON"),
+        ("jsonl", b"\n\n", "plain text"),
+        ("csv", b"url,title\n", "CSV"),
+    ],
+)
+def test_a_file_without_bookmarks_is_unreadable_and_described(
+    name, content, description
+):
+    with pytest.raises(UnreadableFile) as error:
+        records(io.BytesIO(content), name)
+
+    reason = f"No bookmarks found. The file looks like {description}."
+    assert str(error.value) == reason
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ def bookmark(user_group, collection):
         collection=collection,
         url="https://example.com/",
         title="T",
+        tags=["A", "B"],
+        note="N",
     )
 
 
@@ -40,6 +42,8 @@ def write(call_usergroups, call_bookmarks, user_group, bookmark, collection):
         stored = {
             "url": bookmark.url,
             "title": bookmark.title,
+            "tags": bookmark.tags,
+            "note": bookmark.note,
             "collection": str(collection.pk),
         }
         match operation:
@@ -94,6 +98,10 @@ CHANGES = {
     ],
     "PATCH bookmark": [
         {"title": ""},
+        {"tags": ["B", "A"]},
+        {"tags": ["a", "B"]},
+        {"tags": []},
+        {"note": ""},
         {"collection": None},
         {"url": "https://EXAMPLE.com/"},
     ],

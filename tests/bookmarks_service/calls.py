@@ -83,7 +83,13 @@ CALLS = [
     Call(
         "create_bookmark",
         201,
-        body={"url": URL, "title": "A", "collection": COLLECTION},
+        body={
+            "url": URL,
+            "title": "A",
+            "tags": ["Tag", "b, c"],
+            "note": "N",
+            "collection": COLLECTION,
+        },
     ),
     Call("create_bookmark", 200, body={"url": URL, "collection": COLLECTION}),
     Call("create_bookmark", 400, body={"url": "example.com"}),
@@ -92,9 +98,14 @@ CALLS = [
         "update_bookmark",
         200,
         {"id": BOOKMARK},
-        {"collection": None, "url": f"{URL}/2"},
+        {"collection": None, "url": f"{URL}/2", "tags": ["b, c"], "note": ""},
     ),
-    Call("update_bookmark", 200, {"id": BOOKMARK}, {"url": URL}),
+    Call(
+        "update_bookmark",
+        200,
+        {"id": BOOKMARK},
+        {"url": URL, "tags": ["Tag", "b, c"], "note": "N"},
+    ),
     Call(
         "move_bookmarks",
         200,
@@ -113,6 +124,7 @@ CALLS = [
         {
             "url": URL,
             "q": "GENERATED",
+            "tag": ["tag", "B, C"],
             "created_since": CREATED,
             "collection": "",
             "limit": 1,

@@ -99,8 +99,8 @@ def test_a_forged_address_is_not_counted(proxy, behind_tls, name, address):
 
 
 @pytest.mark.parametrize("version", ["1.1", "2"])
-def test_a_file_of_8_mib_passes(proxy, behind_tls, tmp_path, version):
-    file = b'{"url": "https://example.com/file"}\n'.ljust(8 * MIB, b"\n")
+def test_a_file_of_32_mib_passes(proxy, behind_tls, tmp_path, version):
+    file = b'{"url": "https://example.com/file"}\n'.ljust(32 * MIB, b"\n")
 
     passed = proxy.curl(
         "/v1/imports", version, file_headers(behind_tls), tmp_path, file
@@ -109,8 +109,8 @@ def test_a_file_of_8_mib_passes(proxy, behind_tls, tmp_path, version):
     assert passed[:2] == (version, "200")
 
 
-def test_a_file_of_over_9_mib_is_refused_in_json(proxy, behind_tls, tmp_path):
-    file = b"\n" * (9 * MIB + 1)
+def test_a_file_of_over_33_mib_is_refused_in_json(proxy, behind_tls, tmp_path):
+    file = b"\n" * (33 * MIB + 1)
 
     _, status, body = proxy.curl(
         "/v1/imports", "1.1", file_headers(behind_tls), tmp_path, file

@@ -165,6 +165,7 @@ def test_each_statement_on_one_object_names_the_user_group(
     "query",
     [
         {"q": "example"},
+        {"tag": "a"},
         {"url": "https://example.com/"},
         {"collection": ""},
         {"order": "oldest", "limit": 1},

@@ -1,4 +1,6 @@
-"""Form fields for single lines and JSON, and the validation of single values."""
+"""Form fields for single lines, several lines and JSON, and the validation of
+single values.
+"""
 
 import json
 import re
@@ -49,6 +51,20 @@ class SingleLineField(forms.CharField):
         if not super().has_changed(initial, data):
             return False
         return re.sub("[\r\n]", "", initial or "") != data
+
+
+class MultiLineField(forms.CharField):
+    """A text whose lines end with line feeds, although browsers send two
+    characters for each line break.
+    """
+
+    def to_python(self, value: object) -> str:
+        text = super().to_python(value) or ""
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def has_changed(self, initial: object, data: object) -> bool:
+        # The stored text may have line breaks of another kind.
+        return super().has_changed(self.to_python(initial), data)
 
 
 class JSONObjectFormField(forms.CharField):

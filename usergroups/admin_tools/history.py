@@ -22,7 +22,9 @@ MAX_KEPT = 50_000
 LABELS = (
     gettext_noop("Collection"),
     gettext_noop("Mapping"),
+    gettext_noop("Note"),
     gettext_noop("Properties"),
+    gettext_noop("Tags"),
 )
 
 

@@ -18,7 +18,7 @@ from usergroups.signals import acting_as
 from .autocomplete import autocomplete_field
 from .cells import badge, short_date
 from .deletions import DeletingAdmin
-from .fields import SingleLineField, is_valid_value
+from .fields import MultiLineField, SingleLineField, is_valid_value
 from .forms import OperatorForm
 from .history import changed_fields
 from .history_pages import HistoryAdmin
@@ -40,7 +40,8 @@ class OperatorAdmin(
     change_form_template = "usergroups/admin/change_form.html"
     form: Any = OperatorForm
     formfield_overrides: ClassVar[Any] = {
-        models.CharField: {"strip": False, "form_class": SingleLineField}
+        models.CharField: {"strip": False, "form_class": SingleLineField},
+        models.TextField: {"strip": False, "form_class": MultiLineField},
     }
 
     list_select_related: ClassVar[tuple[str, ...]] = ()

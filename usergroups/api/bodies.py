@@ -1,5 +1,7 @@
 """Read the body of a request up to a limit."""
 
+from collections.abc import Iterator
+
 from rest_framework.exceptions import APIException, ParseError
 
 from .requests import APIRequest
@@ -19,7 +21,15 @@ class PayloadTooLarge(APIException):
 
 
 def read_body(request: APIRequest, limit: int) -> bytes:
-    """Return the body, without reading more than ``limit + 1`` bytes of it.
+    """Return the body of at most ``limit`` bytes.
+
+    Raises the same errors as ``read_chunks``.
+    """
+    return b"".join(read_chunks(request, limit))
+
+
+def read_chunks(request: APIRequest, limit: int) -> Iterator[bytes]:
+    """Yield the body in chunks, without reading more than ``limit + 1`` bytes.
 
     Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError
     if it cannot be read, is shorter than its Content-Length, or has not
@@ -34,26 +44,26 @@ def read_body(request: APIRequest, limit: int) -> bytes:
     # ``wsgi.input_terminated``.
     if length is None and request.META.get("wsgi.input_terminated"):
         stream = request.META["wsgi.input"]
-    body = bytearray()
-    while len(body) != length:
-        if body and request.deadline.has_passed():
+    size = 0
+    while size != length:
+        if size and request.deadline.has_passed():
             raise ParseError("The body did not arrive in time.")
         try:
             # One byte over the limit shows that the body is too large.
-            chunk = stream.read(min(CHUNK_SIZE, limit + 1 - len(body)))
+            chunk = stream.read(min(CHUNK_SIZE, limit + 1 - size))
         # WSGI servers raise different exceptions for truncated or badly
         # chunked bodies.
         except Exception:
             raise ParseError("The body could not be read.") from None
         if not chunk:
             break
-        body += chunk
-        if len(body) > limit:
+        size += len(chunk)
+        if size > limit:
             raise PayloadTooLarge(limit)
-        if len(body) > LARGE_BODY_SIZE and request.on_large_body is not None:
+        if size > LARGE_BODY_SIZE and request.on_large_body is not None:
             request.on_large_body()
             # so that it is called only once
             request.on_large_body = None
-    if length is not None and len(body) < length:
+        yield chunk
+    if length is not None and size < length:
         raise ParseError("The body is shorter than its Content-Length.")
-    return bytes(body)

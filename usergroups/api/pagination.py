@@ -225,7 +225,7 @@ class Page(Generic[M]):
         if position is None:
             return None
         cursor = Cursor(*position, backwards, self.until, self.time_field)
-        parameters: dict[str, Any] = request.query_params.dict()
+        parameters = request.query_params.copy()
         parameters["cursor"] = cursor.encode()
-        query = urlencode(parameters)
+        query = urlencode(parameters, doseq=True)
         return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")

@@ -15,7 +15,7 @@ from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import APIException, NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
+from rest_framework.serializers import ListField, Serializer
 from rest_framework.views import APIView
 
 from usergroups.signals import actor
@@ -266,9 +266,7 @@ class BaseAPIView(APIView):
         method = self.documented_method
         data: Any
         if method in self.methods_with_query:
-            # With the dictionary of Django, DRF would read the data as that of
-            # an HTML form.
-            data = cast(APIRequest, self.request).query_params.dict()
+            data = self.query_data(self.request_serializers[method])
         else:
             data = self.request.data
         with pool.borrow(
@@ -281,6 +279,20 @@ class BaseAPIView(APIView):
             serializer.is_valid(raise_exception=True)
             validated: dict[str, Any] = serializer.validated_data
         return validated
+
+    def query_data(self, serializer_class: type[Serializer[Any]]) -> dict[str, Any]:
+        """Return the query parameters as data for a serializer: a list of all
+        values for a ListField, and the last value for any other field.
+
+        With the dictionary of Django, DRF would read the data as that of an
+        HTML form.
+        """
+        parameters = cast(APIRequest, self.request).query_params
+        data: dict[str, Any] = parameters.dict()
+        for name, field in pool.get(serializer_class, False).fields.items():
+            if name in data and isinstance(field, ListField):
+                data[name] = parameters.getlist(name)
+        return data
 
     def respond(
         self,

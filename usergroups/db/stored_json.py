@@ -117,8 +117,8 @@ class ByteLength(models.Func):
 
 
 def stored_size(*names: str) -> Combinable:
-    """Return an expression for the number of bytes that JSONObjectFields take
-    in total.
+    """Return an expression for the number of bytes that the values of text
+    fields, such as JSONObjectFields, take in total.
     """
     # In SQL, a sum with NULL is NULL.
     sizes = [Coalesce(ByteLength(name), 0) for name in names]

@@ -6,11 +6,12 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils.crypto import get_random_string
 
 from bookmarks.files import EXPORT_FORMATS
 from bookmarks.files.exporting import load
+from bookmarks.management import progress
 from bookmarks.management.file_options import (
     add_file_options,
     look_up_format,
@@ -35,12 +36,10 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"]
-        if path.endswith(".gz"):
-            raise CommandError(
-                "An export is not compressed. Omit .gz from the name of the file."
-            )
-        format_name = look_up_format(options, EXPORT_FORMATS)
-        items = load(*look_up_owners(options))
+        format_name = look_up_format(options, path, EXPORT_FORMATS)
+        user_group, collection = look_up_owners(options)
+        rows = user_group.bookmarks if collection is None else collection.bookmarks
+        items = progress.of_items(load(user_group, collection), rows.count())
         text = EXPORT_FORMATS[format_name].write(items)
         output = nullcontext(sys.stdout.buffer) if path == "-" else replaced_file(path)
         with output as file:

@@ -1,14 +1,17 @@
 import sys
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError, CommandParser
 from django.db import router
 
 from bookmarks.files import FORMATS, positions
+from bookmarks.files.content import UnreadableFile, chunks, copied, open_content
 from bookmarks.files.decoding import encoding_name
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.files.report import Report
+from bookmarks.management import progress
 from bookmarks.management.file_options import (
     add_file_options,
     look_up_format,
@@ -23,7 +26,7 @@ class Command(OperatorCommand):
         "Imports a file of bookmarks: HTML of any browser or bookmark service; CSV of "
         "Raindrop, Pocket or Instapaper; JSON of Firefox, Chrome, Pinboard, wallabag, "
         "Omnivore, linkding, Linkwarden or Karakeep; or a file of export_bookmarks. "
-        "It may be compressed with gzip. Existing bookmarks are not changed without "
+        "It may be in a ZIP. Existing bookmarks are not changed without "
         "--update, so an interrupted import can be run again."
     )
     # Empty until the import ends or fails.
@@ -59,12 +62,21 @@ class Command(OperatorCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        format_name = look_up_format(options, FORMATS)
+        path = options["file"]
+        if not path.lower().endswith(".zip"):
+            # Fail before a pipe is read.
+            look_up_format(options, path, FORMATS)
         user_group, collection = look_up_owners(options)
         report = Report()
-        path = options["file"]
-        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
-            records = read(file, format_name, options["encoding"])
+        with opened(path) as file:
+            try:
+                content, name = open_content(file, path)
+            except UnreadableFile as error:
+                raise CommandError(str(error)) from None
+            format_name = look_up_format(options, name, FORMATS)
+            records = progress.of_file(
+                read(content, format_name, options["encoding"]), content
+            )
             try:
                 with rolled_back_if(options["dry_run"], router.db_for_write(Bookmark)):
                     store(user_group, records, report, collection, options["update"])
@@ -72,15 +84,14 @@ class Command(OperatorCommand):
                 # Also after an error, because what was stored remains.
                 self.summary = summarize(report, options)
                 self.print_problems(report, format_name)
+        if report.error and report.is_of_nothing:
+            raise CommandError(report.error)
         if report.error:
             raise CommandError(
                 f"{report.error} Only what comes before was read: {self.summary}"
             )
-        accepted = report.created + report.updated + report.existing
-        if not accepted and not report.refused:
-            self.stderr.write("The file contains no bookmarks.")
         self.stdout.write(self.summary)
-        if report.refused and not accepted:
+        if report.refused and not report.created + report.updated + report.existing:
             raise CommandError("All bookmarks were refused.")
 
     def print_problems(self, report: Report, format_name: str) -> None:
@@ -93,6 +104,17 @@ class Command(OperatorCommand):
         if not self.summary:
             return ""
         return f"Run the command again to complete it. Result so far: {self.summary}"
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """Open a file, or a temporary copy of a pipe, so that it is seekable."""
+    with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+        if file.seekable():
+            yield file
+            return
+        with copied(chunks(file)) as copy:
+            yield copy
 
 
 def summarize(report: Report, options: dict[str, Any]) -> str:

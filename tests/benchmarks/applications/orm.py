@@ -41,6 +41,8 @@ def bookmark_fields(bookmark):
         "id": bookmark.pk,
         "url": bookmark.url,
         "title": bookmark.title,
+        "tags": bookmark.tags,
+        "note": bookmark.note,
         "collection": bookmark.collection_id,
         "created_at": bookmark.created_at,
         "updated_at": bookmark.updated_at,

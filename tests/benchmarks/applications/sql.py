@@ -36,8 +36,8 @@ UPDATE = """
 """
 INSERT = """
     INSERT INTO bookmarks_bookmark
-        (id, user_group_id, url, url_digest, title, created_at, updated_at)
-    VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING id
+        (id, user_group_id, url, url_digest, title, tags, note, created_at, updated_at)
+    VALUES (%s, %s, %s, %s, %s, '', '', %s, %s) ON CONFLICT DO NOTHING RETURNING id
 """
 EXISTING = """
     SELECT id, url, title, created_at, updated_at FROM bookmarks_bookmark
@@ -136,6 +136,8 @@ def bookmarks(request):
     row = (UUID(str(row[0])), *row[1:])  # SQLite returns text
     bookmark = dict(
         zip(("id", "url", "title", "created_at", "updated_at"), row, strict=True),
+        tags=[],
+        note="",
         collection=None,
     )
     return JsonResponse(
