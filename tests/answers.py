@@ -19,7 +19,8 @@ def errors(response, status=400):
     assert response.headers["Cache-Control"] == "no-store"
     body = response.json()
     assert body.keys() == {"success", "type", "errors"}
-    assert (type(body["success"]), body["success"]) == (int, 0)
+    assert body["success"] == 0
+    assert type(body["success"]) is int  # not False
     assert body["type"] == error_type(status, body["errors"])
     assert all(
         error.keys() == {"code", "detail", "attr"} and error["detail"]
@@ -29,11 +30,11 @@ def errors(response, status=400):
 
 
 def error_type(status, listed_errors):
+    """Return the ``type`` that a response with these errors must have."""
     if status >= 500:
         return "server_error"
-    if status == 400 and not CLIENT_ERRORS_WITH_STATUS_400 & {
-        error["code"] for error in listed_errors
-    }:
+    codes = {error["code"] for error in listed_errors}
+    if status == 400 and not codes & CLIENT_ERRORS_WITH_STATUS_400:
         return "validation_error"
     return "client_error"
 

@@ -55,7 +55,9 @@ class Operation(NamedTuple):
 
     @property
     def scheme(self) -> str:
-        return "Bearer" if self.url_name.startswith("bookmarks:") else "Token"
+        if self.url_name.startswith("bookmarks:"):
+            return "Bearer"
+        return "Token"
 
 
 OPERATIONS = {

@@ -1,4 +1,3 @@
-import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -40,10 +39,8 @@ def plan_nodes(sql: str, options: str = "FORMAT JSON") -> list[dict[str, Any]]:
 
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN ({options}) {sql}")
-        [(plans,)] = cursor.fetchall()
-    return list(
-        nodes((json.loads(plans) if isinstance(plans, str) else plans)[0]["Plan"])
-    )
+        [([plan],)] = cursor.fetchall()  # psycopg parses the JSON
+    return list(nodes(plan["Plan"]))
 
 
 @contextmanager

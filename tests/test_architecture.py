@@ -42,8 +42,12 @@ def imports_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join([*base, *([node.module] if node.module else [])])
+            module = node.module or ""
+            if node.level:
+                # "." is the package of the module, and each further dot is
+                # the package that contains it.
+                base = ".".join(package[: len(package) - node.level + 1])
+                module = f"{base}.{module}".removesuffix(".")
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 

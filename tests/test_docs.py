@@ -102,9 +102,8 @@ def test_the_documented_calls_have_the_documented_answers(live_server, document)
 def test_the_documented_export_can_be_read(live_server, tmp_path):
     bookmark = BookmarkFactory()
     token = AccessTokenFactory(user_group=bookmark.user_group).secret
-    [command] = [
-        each for each in blocks(page("api"), "sh") if each.startswith("curl -o")
-    ]
+    commands = blocks(page("api"), "sh")
+    [command] = [each for each in commands if each.startswith("curl -o")]
 
     run_curl(command.replace("<ACCESS_TOKEN>", token), live_server, tmp_path)
 
@@ -183,25 +182,22 @@ def test_all_calls_are_documented():
 
     # Rows of calls have one call and a sentence, which begins with a capital
     # letter. Rows of other tables do not match.
-    assert (
-        set(
-            re.findall(r"^\| `([A-Z]+ /[\w/{}-]+)` \| [A-Z]", page("api"), re.MULTILINE)
-        )
-        == operations
+    documented = re.findall(
+        r"^\| `([A-Z]+ /[\w/{}-]+)` \| [A-Z]", page("api"), re.MULTILINE
     )
+    assert set(documented) == operations
 
 
 def test_all_error_codes_are_documented():
-    codes = SchemaGenerator().get_schema(public=True)["components"]["schemas"][
-        "UsergroupsErrorCode"
-    ]["enum"]
+    document = SchemaGenerator().get_schema(public=True)
+    codes = document["components"]["schemas"]["UsergroupsErrorCode"]["enum"]
 
-    listed = {
+    documented = {
         code
         for row in rows(section("api", "Errors"))
         for code in re.findall(r"`([a-z]\w+)`", row[-1])
     }
-    assert listed >= set(codes)
+    assert documented >= set(codes)
 
 
 def test_all_settings_of_the_service_are_documented():
@@ -210,22 +206,19 @@ def test_all_settings_of_the_service_are_documented():
 
     documented = names(section("deploy", "Settings"))
     assert documented >= set(re.findall(r'env\.\w+\(\s*"(\w+)"', settings))
-    # GRANIAN_: the server's
+    # Variables that begin with GRANIAN_ are those of the server.
     assert documented >= set(
         re.findall(r"^((?!GRANIAN_)[A-Z]\w+)=", example, re.MULTILINE)
     )
 
 
 def test_the_example_settings_pass_the_checks_for_deployment():
+    # "set -a" exports the variables of the file to the command.
+    script = (
+        "set -a; . docs/examples/bookmarks_service.env; SECRET_KEY=$KEY; exec $CHECK"
+    )
     subprocess.run(
-        [
-            "sh",
-            "-ec",
-            (
-                "set -a; . docs/examples/bookmarks_service.env; SECRET_KEY=$KEY; exec "
-                "$CHECK"
-            ),
-        ],
+        ["sh", "-ec", script],
         env={
             "KEY": "0123456789" * 5,
             "CHECK": f"{sys.executable} manage.py check --deploy --fail-level WARNING",
@@ -289,7 +282,8 @@ def test_all_named_files_and_tests_exist(name):
         r"`((?:\w+/)+(?:[\w.]+\.py)?)(?:::(\w+))?`", page(name)
     ):
         assert (ROOT / path).exists(), path
-        assert not function or f"def {function}(" in (ROOT / path).read_text(), function
+        if function:
+            assert f"def {function}(" in (ROOT / path).read_text(), function
 
 
 # The links
@@ -308,9 +302,12 @@ def anchors_of(text):
 def test_relative_links_and_pictures_exist(document):
     for link in re.findall(r"\]\((?!https:)([^)\s]+)\)", document.read_text()):
         name, _, anchor = link.partition("#")
-        target = (document.parent / name).resolve() if name else document
+        target = document
+        if name:
+            target = (document.parent / name).resolve()
         assert target.is_file(), link
-        assert not anchor or anchor in anchors_of(target.read_text()), link
+        if anchor:
+            assert anchor in anchors_of(target.read_text()), link
 
 
 def test_the_readme_links_to_all_pages():

@@ -35,11 +35,9 @@ def test_all_migrations_are_reversed_and_applied_again(
     tmp_path, monkeypatch, django_db_blocker
 ):
     with django_db_blocker.unblock(), empty_database(tmp_path) as url:
-        name = (
-            url.rpartition("/")[2]
-            if connection.vendor == "postgresql"
-            else url.removeprefix("sqlite:///")
-        )
+        name = url.removeprefix("sqlite:///")
+        if connection.vendor == "postgresql":
+            name = url.rpartition("/")[2]
         monkeypatch.setitem(
             connections.settings,
             "migrated",

@@ -94,23 +94,26 @@ def allow_only(client, model, *verbs):
     log_in_with(client, *(f"{verb}_{model.partition('_')[2]}" for verb in verbs))
 
 
-def shown_form(client, user_group, address=""):
-    """Return the data that the form of the user group has when it is opened,
-    on its page or at ``address``.
-    """
-    page = client.get(address or url("usergroups_usergroup_change", user_group.pk))
+def form_at(client, address):
+    """Return the data that the form at an address has when it is opened."""
+    page = client.get(address)
     form = page.context["adminform"].form
+    data = {
+        name: field.prepare_value(form[name].value())
+        for name, field in form.fields.items()
+    }
     initial = re.findall(
         r'<input type="hidden" name="(initial-\w+)" value="([^"]*)"',
         page.content.decode(),
     )
-    return {
-        **{
-            name: form.fields[name].prepare_value(form[name].value())
-            for name in form.fields
-        },
-        **{name: html.unescape(value) for name, value in initial},
-    }
+    for name, value in initial:
+        data[name] = html.unescape(value)
+    return data
+
+
+def shown_form(client, user_group):
+    """Return the data that the form of a user group has when it is opened."""
+    return form_at(client, url("usergroups_usergroup_change", user_group.pk))
 
 
 def save(client, user_group, **changes):

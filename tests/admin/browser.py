@@ -45,11 +45,14 @@ Bookmark.objects.bulk_create(
     for number in range(120)
 )
 
-demo, keys = Team.objects.get(name="Demo"), Team.objects.create(name="Keys")
+demo = Team.objects.get(name="Demo")
+keys = Team.objects.create(name="Keys")
 UserGroup.objects.bulk_create(UserGroup(team=keys, provided_id=f"customer-{{n}}", name="Customer") for n in range(200))
 for number in range(20):
     ApiToken.objects.issue(team=demo, name=f"Many {{number}}")
-print(*(ApiToken.objects.issue(team=team, name=name)[1] for team, name in ((demo, "Going back"), (keys, "Forgotten"))))
+for team, name in ((demo, "Going back"), (keys, "Forgotten")):
+    token, secret = ApiToken.objects.issue(team=team, name=name)
+    print(secret)
 """
 """Adds objects with long names and more rows than a page lists, and prints the
 secrets of two tokens.
@@ -109,22 +112,19 @@ def new_page(context):
     reported an error.
     """
     errors = []
+
+    def check_entry(entry):
+        if entry.type in ("error", "warning"):
+            errors.append(entry.text)
+
+    def check_response(response):
+        if response.status >= 400:
+            errors.append(response.url)
+
     with context.new_page() as page:
-        page.on(
-            "console",
-            lambda entry: (
-                errors.append(entry.text)
-                if entry.type in ("error", "warning")
-                else None
-            ),
-        )
+        page.on("console", check_entry)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on(
-            "response",
-            lambda response: (
-                errors.append(response.url) if response.status >= 400 else None
-            ),
-        )
+        page.on("response", check_response)
         yield page
     assert errors == []
 

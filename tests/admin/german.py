@@ -45,9 +45,9 @@ class ShownTexts(HTMLParser):
         self.texts.add(" ".join(data.split()).rstrip(":"))
 
     def handle_starttag(self, tag, attributes):
-        shown = SHOWN_ATTRIBUTES | (
-            {"value"} if tag == "input" and ("type", "submit") in attributes else set()
-        )
+        shown = set(SHOWN_ATTRIBUTES)
+        if tag == "input" and ("type", "submit") in attributes:
+            shown.add("value")  # the text of the button
         self.texts |= {value for name, value in attributes if name in shown and value}
 
 

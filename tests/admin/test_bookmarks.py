@@ -13,9 +13,9 @@ from django.utils import timezone
 from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import (
     confirm,
+    form_at,
     listed,
     open_confirmation,
-    shown_form,
     url,
 )
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -68,10 +68,8 @@ def test_an_invalid_url_is_refused_with_a_message(admin_client, bad):
 
 def test_a_bookmark_is_moved_only_within_its_group(admin_client):
     bookmark = BookmarkFactory()
-    own, foreign = (
-        CollectionFactory(user_group=bookmark.user_group),
-        CollectionFactory(),
-    )
+    own = CollectionFactory(user_group=bookmark.user_group)
+    foreign = CollectionFactory()
 
     page = admin_client.post(
         url("bookmarks_bookmark_change", bookmark.pk), {"collection": foreign.pk}
@@ -94,7 +92,7 @@ def test_a_collection_that_a_caller_changed_after_the_form_was_opened_is_kept_an
     Bookmark.objects.update_by_id(
         bookmark.user_group, str(bookmark.pk), collection=collection
     )
-    # a duplicate in the old place
+    # The same URL without a collection: moving the bookmark back would fail.
     BookmarkFactory(user_group=bookmark.user_group, url=bookmark.url)
 
     # The operator opened the form before the change, and edits only the title.
@@ -168,20 +166,16 @@ def test_bookmarks_are_filtered_by_team_group_and_collection(admin_client):
 
 def test_only_the_groups_own_collections_are_offered(admin_client):
     bookmark = BookmarkFactory()
-    own, _ = CollectionFactory(user_group=bookmark.user_group), CollectionFactory()
+    own = CollectionFactory(user_group=bookmark.user_group)
+    CollectionFactory()  # of another group
 
     form = admin_client.get(
         url("bookmarks_bookmark_change", bookmark.pk)
     ).content.decode()
     address = re.search(r'data-ajax--url="([^"]+)"', form)[1]
-    query = {
-        "app_label": "bookmarks",
-        "model_name": "bookmark",
-        "field_name": "collection",
-        "term": "",
-    }
+    # the parameters that the script of the field adds
     offered = admin_client.get(
-        f"{address}&" + "&".join(f"{key}={value}" for key, value in query.items())
+        f"{address}&app_label=bookmarks&model_name=bookmark&field_name=collection&term="
     )
 
     assert [row["id"] for row in offered.json()["results"]] == [str(own.pk)]
@@ -273,7 +267,7 @@ def test_the_user_group_cannot_be_changed(admin_client, everything, model):
     owner = row.user_group
     row.refresh_from_db()
     assert row.user_group == owner
-    # The other fields were saved.
+    # The other field was saved. A collection has a name, and a bookmark has a title.
     assert "New" in (getattr(row, "name", ""), getattr(row, "title", ""))
 
 
@@ -374,7 +368,7 @@ def as_browser(form):
 
 def shown_bookmark(client, bookmark, query=""):
     address = url("bookmarks_bookmark_change", bookmark.pk) + query
-    form = shown_form(client, None, address)
+    form = form_at(client, address)
     return as_browser({**form, "collection": form["collection"] or ""})
 
 

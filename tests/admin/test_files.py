@@ -9,7 +9,6 @@ from urllib.parse import unquote
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.urls import reverse
 
 from bookmarks.files import exporting
 from bookmarks.models import Bookmark, Collection
@@ -19,10 +18,8 @@ from tests.usergroups.factories import UserGroupFactory
 
 pytestmark = pytest.mark.django_db
 
-IMPORT, EXPORT, LIST = (
-    reverse(f"admin:bookmarks_bookmark_{name}")
-    for name in ("import", "export", "changelist")
-)
+IMPORT = url("bookmarks_bookmark_import")
+EXPORT = url("bookmarks_bookmark_export")
 
 
 def upload(client, user_group, name, content, **fields):
@@ -32,17 +29,17 @@ def upload(client, user_group, name, content, **fields):
     )
 
 
-@pytest.mark.parametrize("may_import", [True, False])
+@pytest.mark.parametrize(
+    ("permissions", "may_import"),
+    [(["add_bookmark", "add_collection"], True), (["add_bookmark"], False)],
+)
 def test_the_page_of_a_group_links_to_the_import_if_the_operator_may_import(
-    client, user_group, may_import
+    client, user_group, permissions, may_import
 ):
-    permissions = ["add_bookmark", "add_collection"] if may_import else ["add_bookmark"]
     log_in_with(client, "view_usergroup", "view_bookmark", *permissions)
 
-    page = client.get(
-        reverse("admin:usergroups_usergroup_change", args=[user_group.pk])
-    ).content.decode()
-    assert (IMPORT in page) == may_import
+    page = client.get(url("usergroups_usergroup_change", user_group.pk))
+    assert (IMPORT in page.content.decode()) == may_import
 
 
 def test_a_file_is_imported_and_the_import_is_logged(admin_client):
@@ -169,7 +166,7 @@ def test_refused_lines_are_shown_with_their_url_and_title_and_as_csv(
     )
     header, *lines = refused_lines(page)
     assert header == ["line", "url", "title", "reason"]
-    # not a formula
+    # The quotation mark keeps spreadsheets from calculating the title.
     assert [line[:3] for line in lines] == [["4", "x", "A title"], ["5", "", "'=1+1"]]
 
 

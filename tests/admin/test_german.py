@@ -30,16 +30,16 @@ pytestmark = pytest.mark.django_db
 TOKENS = ["usergroups_apitoken", "bookmarks_accesstoken"]
 
 
-def page_of(name, model, query="", of_object=True):
-    """Return a function that requests a page of a model, or of the object of
-    the model.
-    """
+def page_of(name, model, query=""):
+    """Return a function that requests a page of a model."""
+    return lambda client, everything: client.get(url(f"{model}_{name}") + query)
 
-    def get(client, everything):
-        keys = [everything[model].pk] if of_object else []
-        return client.get(url(f"{model}_{name}", *keys) + query)
 
-    return get
+def page_of_object(name, model):
+    """Return a function that requests a page of the object of a model."""
+    return lambda client, everything: client.get(
+        url(f"{model}_{name}", everything[model].pk)
+    )
 
 
 def confirmation(model, action):
@@ -55,10 +55,10 @@ def add(model, **data):
     """
 
     def submit(client, everything):
-        fields = {
-            key: value(everything) if callable(value) else value
-            for key, value in data.items()
-        }
+        fields = dict(data)
+        for name, value in data.items():
+            if callable(value):
+                fields[name] = value(everything)
         return client.post(url(f"{model}_add"), fields, follow=True)
 
     return submit
@@ -85,10 +85,8 @@ def history_of_tokens(client, everything):
     act(client, "usergroups_apitoken", "rotate", token, grace="24")
     act(client, "usergroups_apitoken", "revoke", token)
     successor = ApiToken.objects.filter(name=fields["name"]).exclude(pk=token.pk).get()
-    page, other = (
-        client.get(url("usergroups_apitoken_history", each.pk), follow=True)
-        for each in (token, successor)
-    )
+    page = client.get(url("usergroups_apitoken_history", token.pk), follow=True)
+    other = client.get(url("usergroups_apitoken_history", successor.pk), follow=True)
     page.content += other.content
     return page
 
@@ -183,8 +181,9 @@ def import_a_file(client, everything):
         "ftp://e/,E,",
         " https://f/,F,",
         '"https://g\x01/",G,',
+        *["y,,"] * 100,
     ]
-    file = SimpleUploadedFile("a.csv", "\n".join([*lines, *["y,,"] * 100]).encode())
+    file = SimpleUploadedFile("a.csv", "\n".join(lines).encode())
     return client.post(
         reverse("admin:bookmarks_bookmark_import"),
         {"user_group": key_of_group(everything), "file": file},
@@ -215,21 +214,13 @@ def user_group_with(**fields):
 
 
 PAGES = {
+    **{f"list of {model}": page_of("changelist", model) for model in MODELS},
     **{
-        f"list of {model}": page_of("changelist", model, of_object=False)
+        f"empty search of {model}": page_of("changelist", model, "?q=qqq")
         for model in MODELS
     },
-    **{
-        f"empty search of {model}": page_of(
-            "changelist", model, "?q=qqq", of_object=False
-        )
-        for model in MODELS
-    },
-    **{
-        f"form of a new {model}": page_of("add", model, of_object=False)
-        for model in MODELS
-    },
-    **{f"page of {model}": page_of("change", model) for model in MODELS},
+    **{f"form of a new {model}": page_of("add", model) for model in MODELS},
+    **{f"page of {model}": page_of_object("change", model) for model in MODELS},
     **{
         f"confirmation of deleting {model}": confirmation(model, "delete_selected")
         for model in MODELS
@@ -262,7 +253,7 @@ PAGES = {
     "a token is revoked": revoked,
     "a team is deleted": deleted,
     "a deleted team is deleted": deleted_meanwhile,
-    "import": page_of("import", "bookmarks_bookmark", of_object=False),
+    "import": page_of("import", "bookmarks_bookmark"),
     "a file is imported": import_a_file,
     "a file of another format": not_imported,
     "a duplicate collection": add(

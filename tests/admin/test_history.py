@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.forms import CharField
 
-from tests.admin.actions import act, allow_only, log_in_with, save, shown_form, url
+from tests.admin.actions import act, allow_only, form_at, log_in_with, save, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
@@ -29,7 +29,9 @@ def history(client, model, row):
 
 
 def values(entry):
-    return json.loads(entry.change_message)[0]["changed"]["values"]
+    """Return the old and the new value of each changed field."""
+    [message] = json.loads(entry.change_message)
+    return message["changed"].get("values", {})
 
 
 @pytest.mark.parametrize(
@@ -104,8 +106,7 @@ def test_a_field_of_the_form_alone_is_neither_saved_nor_kept(
     assert response.status_code == 302
     team.refresh_from_db()
     assert team.name == sent["name"]
-    changed = json.loads(LogEntry.objects.get().change_message)[0]["changed"]
-    assert changed.get("values", {}) == kept
+    assert values(LogEntry.objects.get()) == kept
 
 
 def test_values_that_are_too_long_are_not_kept(admin_client):
@@ -140,22 +141,22 @@ def test_restoring_fills_the_form_with_the_old_value(admin_client, before, chang
         history(admin_client, "usergroups_usergroup", user_group),
     )
 
-    form = shown_form(admin_client, user_group, link)
+    form = form_at(admin_client, link)
     admin_client.post(url("usergroups_usergroup_change", user_group.pk), form)
 
     user_group.refresh_from_db()
     [(name, value)] = before.items()
     assert getattr(user_group, name) == value
-    assert values(LogEntry.objects.first())[name][1] == value  # in the latest entry
+    latest = LogEntry.objects.first()
+    _, new_value = values(latest)[name]
+    assert new_value == value
 
 
 def test_a_restored_value_does_not_replace_what_was_saved_since(admin_client):
     user_group = UserGroupFactory(name="A")
     save(admin_client, user_group, name="B")
     address = url("usergroups_usergroup_change", user_group.pk)
-    form = shown_form(
-        admin_client, user_group, f"{address}?restore={LogEntry.objects.get().pk}"
-    )
+    form = form_at(admin_client, f"{address}?restore={LogEntry.objects.get().pk}")
     UserGroup.objects.filter(pk=user_group.pk).update(name="C")
 
     page = admin_client.post(address, form)
@@ -183,7 +184,8 @@ def test_a_collection_is_restored(admin_client):
 
 @pytest.mark.parametrize("key", ["0", "x", "9" * 30, "of the other group"])
 def test_an_entry_of_another_row_or_none_restores_nothing(admin_client, key):
-    user_group, other = UserGroupFactory(name="A"), UserGroupFactory(name="Foreign")
+    user_group = UserGroupFactory(name="A")
+    other = UserGroupFactory(name="Foreign")
     save(admin_client, other, name="B")
     key = key.replace("of the other group", str(LogEntry.objects.get().pk))
 
@@ -196,20 +198,15 @@ def test_an_entry_of_another_row_or_none_restores_nothing(admin_client, key):
 
 def changed_objects(client, **query):
     """Return the names of the objects in the list of changes with this query."""
-    return [
-        entry.object_repr
-        for entry in (
-            client.get(url("admin_logentry_changelist"), query)
-            .context["cl"]
-            .result_list
-        )
-    ]
+    page = client.get(url("admin_logentry_changelist"), query)
+    return [entry.object_repr for entry in page.context["cl"].result_list]
 
 
 def test_all_changes_are_listed_also_of_deleted_objects(
     admin_client, admin_user, django_user_model
 ):
-    user_group, token = UserGroupFactory(name="Kept"), ApiTokenFactory(name="CI")
+    user_group = UserGroupFactory(name="Kept")
+    token = ApiTokenFactory(name="CI")
     team = TeamFactory(name="Gone")
     save(admin_client, user_group, name="Renamed")
     act(admin_client, "usergroups_team", "delete_selected", team)
@@ -253,9 +250,8 @@ def test_changes_are_read_only_and_listed_if_the_operator_may_view_their_model(
     for page in (url("admin_logentry_add"), url("admin_logentry_delete", entry.pk)):
         assert admin_client.get(page).status_code == 403
         assert admin_client.post(page, {"post": "yes"}).status_code == 403
-    assert (
-        admin_client.post(url("admin_logentry_change", entry.pk), {}).status_code == 403
-    )
+    changed = admin_client.post(url("admin_logentry_change", entry.pk))
+    assert changed.status_code == 403
     log_in_with(client)  # without permissions
     assert client.get(url("admin_logentry_changelist")).status_code == 403
 

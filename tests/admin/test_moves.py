@@ -147,9 +147,10 @@ def test_bookmarks_of_several_groups_are_not_moved(admin_client, collection, boo
 )
 def test_only_the_groups_own_collections_are_accepted(admin_client, bookmarks, value):
     page = open_confirmation(admin_client, BOOKMARK, "move", *bookmarks)
-    key = {"foreign": CollectionFactory().pk}.get(value, value)
+    if value == "foreign":
+        value = CollectionFactory().pk
 
-    answer = confirm(admin_client, page, collection=key)
+    answer = confirm(admin_client, page, collection=value)
 
     assert answer.context["form"].errors.keys() == {"collection"}
     assert collections_of(*bookmarks) == [None, None, None]
@@ -163,10 +164,8 @@ def test_moving_requires_the_permission_to_change(
 ):
     allow_only(client, BOOKMARK, *verbs)
 
-    offered = (
-        b'value="move"'
-        in client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk)).content
-    )
+    page = client.get(url(f"{BOOKMARK}_change", bookmarks[0].pk))
+    offered = b'value="move"' in page.content
     address = f"{url(f'{BOOKMARK}_confirm')}?action=move"
     client.post(address, {"confirmed": bookmarks[0].pk, "collection": collection.pk})
 
@@ -177,10 +176,8 @@ def test_moving_requires_the_permission_to_change(
 def test_nothing_is_moved_to_a_collection_that_is_deleted_meanwhile(
     admin_client, transactional_db, user_group
 ):
-    bookmark, collection = (
-        BookmarkFactory(user_group=user_group),
-        CollectionFactory(user_group=user_group),
-    )
+    bookmark = BookmarkFactory(user_group=user_group)
+    collection = CollectionFactory(user_group=user_group)
     page = open_confirmation(admin_client, BOOKMARK, "move", bookmark)
 
     # Another connection deletes the collection just before the bookmarks are
@@ -201,6 +198,7 @@ def test_moving_takes_the_same_queries_for_few_and_for_many_bookmarks(
     admin_client, user_group, collection
 ):
     numbers = []
+    address = f"{url(f'{BOOKMARK}_confirm')}?action=move"
     # The first round caches the content type of the history.
     for number in (1, 2, 100):
         bookmarks = Bookmark.objects.bulk_create(
@@ -209,15 +207,7 @@ def test_moving_takes_the_same_queries_for_few_and_for_many_bookmarks(
         )
         keys = ",".join(str(bookmark.pk) for bookmark in bookmarks)
         form = {"confirmed": keys, "collection": collection.pk}
-        numbers.append(
-            len(
-                queries_of(
-                    admin_client.post,
-                    f"{url(f'{BOOKMARK}_confirm')}?action=move",
-                    form,
-                )
-            )
-        )
+        numbers.append(len(queries_of(admin_client.post, address, form)))
 
     # Session and user. The rows and the chosen collection. The rows and the
     # collection, locked. To move: the rows again, the bookmarks with these

@@ -121,10 +121,11 @@ def test_rows_that_an_action_deletes_are_announced_with_all_fields(
 
 @pytest.mark.parametrize("model", ["usergroups_apitoken", "bookmarks_accesstoken"])
 def test_revoked_tokens_are_announced(admin_client, operator, model):
-    token, revoked = FACTORIES[model](), FACTORIES[model](revoked=True)
+    token = FACTORIES[model]()
+    already_revoked = FACTORIES[model](revoked=True)
 
     with recorded() as sent:
-        act(admin_client, model, "revoke", token, revoked)
+        act(admin_client, model, "revoke", token, already_revoked)
 
     assert sent == [expected("revoked", token, actor=operator)]
 
@@ -170,7 +171,7 @@ def test_an_import_is_announced(admin_client, operator, user_group):
 
 @pytest.mark.parametrize("page", ["add", "changelist", "import"])
 def test_the_operator_acts_only_during_the_request(admin_client, page):
-    admin_client.post(url(f"bookmarks_bookmark_{page}"), {})
+    admin_client.post(url(f"bookmarks_bookmark_{page}"))
 
     with recorded() as sent:
         team = TeamFactory()

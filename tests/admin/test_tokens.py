@@ -21,7 +21,12 @@ from tests.admin.actions import (
     url,
 )
 from tests.bookmarks.factories import AccessTokenFactory
-from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from tests.usergroups.factories import (
+    ApiTokenFactory,
+    TeamFactory,
+    UserGroupFactory,
+    hours_ago,
+)
 from usergroups.models import ApiToken
 from usergroups.tokens.admin import TokenAdmin
 
@@ -29,11 +34,9 @@ pytestmark = pytest.mark.django_db
 
 
 def test_tokens_are_filtered_by_state(admin_client):
-    active, revoked, expired = (
-        ApiTokenFactory(),
-        ApiTokenFactory(revoked=True),
-        ApiTokenFactory(expired=True),
-    )
+    active = ApiTokenFactory()
+    revoked = ApiTokenFactory(revoked=True)
+    expired = ApiTokenFactory(expired=True)
     expiring = ApiTokenFactory(expiring=True)
 
     assert listed(admin_client, state="active") == {active}
@@ -62,19 +65,9 @@ def test_only_the_name_of_a_token_can_be_changed(admin_client):
     )
 
     changed = ApiToken.objects.get()
-    assert (
-        changed.team,
-        changed.environment,
-        changed.read_only,
-        changed.name,
-        changed.expires_at,
-    ) == (
-        token.team,
-        "Testing",
-        False,
-        "New name",
-        token.expires_at,
-    )
+    assert changed.name == "New name"
+    for field in ("team", "environment", "read_only", "expires_at"):
+        assert getattr(changed, field) == getattr(token, field)
     assert ApiToken.objects.authenticate(token.secret) == token
 
 
@@ -100,10 +93,8 @@ def test_access_tokens_are_found_by_name_hint_team_and_group(admin_client):
     user_group = UserGroupFactory(
         name="Berlin", provided_id="customer-7", team__name="Acme"
     )
-    token, _ = (
-        AccessTokenFactory(user_group=user_group, name="Nightly sync"),
-        AccessTokenFactory(),
-    )
+    token = AccessTokenFactory(user_group=user_group, name="Nightly sync")
+    AccessTokenFactory()
 
     for text in ("nightly", token.hint, "acme", "berlin", "customer-7"):
         assert listed(admin_client, "bookmarks_accesstoken", q=text) == {token}
@@ -180,17 +171,10 @@ def test_an_action_reports_that_rows_no_longer_exist(admin_client):
 def test_the_buttons_depend_on_the_state_of_the_token(admin_client, state, buttons):
     token = ApiTokenFactory(**state)
 
-    page = admin_client.get(
-        url("usergroups_apitoken_change", token.pk)
-    ).content.decode()
+    page = page_of(admin_client, token).content.decode()
 
-    assert (
-        re.findall(
-            r'<button type="submit"[^>]* form="object-actions"[^>]*>([\w ]+)</button>',
-            page,
-        )
-        == buttons
-    )
+    button = r'<button type="submit"[^>]* form="object-actions"[^>]*>([\w ]+)</button>'
+    assert re.findall(button, page) == buttons
 
 
 @pytest.mark.parametrize("model", TOKEN_FACTORIES)
@@ -205,12 +189,12 @@ def test_each_action_requires_its_permissions(client, model, action):
 
     def opens_confirmation():
         page = open_confirmation(client, model, action, token)
-        return "origin" in (page.context or {})  # which only the confirmation page has
+        # Only a confirmation page has "origin". A redirect has no context.
+        return "origin" in (page.context or {})
 
     for lacking in needed:
-        allow_only(
-            client, model, "view", "change", *{"add", "revoke", "delete"} - {lacking}
-        )
+        all_but_one = {"view", "change", "add", "revoke", "delete"} - {lacking}
+        allow_only(client, model, *all_but_one)
         assert not opens_confirmation()
         assert set(type(token).objects.active()) == {token}
     allow_only(client, model, "view", *needed)
@@ -228,29 +212,21 @@ def test_the_list_shows_access_expiry_and_last_use(admin_client):
 
     page = admin_client.get(url("usergroups_apitoken_changelist")).content.decode()
 
-    cells = [
-        re.findall(rf'<td class="field-{name}[^>]*>(.*?)</td>', page)
-        for name in ("access", "expires", "last_used")
-    ]
-    shown = [
-        [re.sub(r"<[^>]+>", "", cell).replace("\xa0", " ") for cell in column]
-        for column in cells
-    ]
-    assert shown == [
-        ["Read, write", "Read"],
-        ["Never", "in 3 days"],
-        ["Never", "2 hours ago"],
-    ]
+    def column(name):
+        cells = re.findall(rf'<td class="field-{name}[^>]*>(.*?)</td>', page)
+        return [text_of(cell) for cell in cells]
+
+    assert column("access") == ["Read, write", "Read"]
+    assert column("expires") == ["Never", "in 3 days"]
+    assert column("last_used") == ["Never", "2 hours ago"]
     # The tooltip has the format of the language.
     assert f'title="{now.strftime("%Y-")}' not in page
     assert page.count('<time datetime="') == 2
 
 
 def test_tokens_are_filtered_by_access_team_and_environment(admin_client):
-    token, _ = (
-        ApiTokenFactory(read_only=True, environment="Testing"),
-        ApiTokenFactory(),
-    )
+    token = ApiTokenFactory(read_only=True, environment="Testing")
+    ApiTokenFactory()
 
     for query in (
         {"read_only__exact": 1},
@@ -305,16 +281,19 @@ def page_of(client, token):
     )
 
 
+def text_of(element):
+    """Return the text of HTML without tags, with single spaces."""
+    return " ".join(re.sub(r"<[^>]+>", "", element).split())
+
+
 def state_and_explanation(page):
     """Return the text at the top of the page of a token: its state, what it
     means, and what to do.
     """
-    [text] = re.findall(
+    [paragraph] = re.findall(
         r'<p class="sentence">(.*?)</p>', page.content.decode(), re.DOTALL
     )
-    return (
-        re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)).replace("\xa0", " ").strip()
-    )
+    return text_of(paragraph)
 
 
 # Times in the future are an hour longer than the text says, because the page
@@ -325,21 +304,21 @@ def state_and_explanation(page):
         ({}, "Active The token works. It can read and write."),
         ({"read_only": True}, "Active The token works. It can only read."),
         (
-            {"expires_at": timedelta(days=3, hours=1)},
+            {"expires_at": hours_ago(-3 * 24 - 1)},
             "Expiring soon Expires in 3 days. It can read and write.",
         ),
         (
-            {"expires_at": timedelta(days=-61)},
+            {"expires_at": hours_ago(61 * 24)},
             "Expired Expired 2 months ago. Calls get 401. Issue a new token",
         ),
         (
-            {"revoked_at": timedelta(hours=-2)},
+            {"revoked_at": hours_ago(2)},
             "Revoked Revoked 2 hours ago. Calls get 401. Issue a new token",
         ),
         (
             {
-                "rotated_at": timedelta(hours=-1),
-                "expires_at": timedelta(days=1, hours=1),
+                "rotated_at": hours_ago(1),
+                "expires_at": hours_ago(-24 - 1),
             },
             (
                 "Rotated Rotated 1 hour ago, and expires in 1 day. Until then, both "
@@ -351,15 +330,9 @@ def state_and_explanation(page):
 def test_the_page_begins_with_the_state_of_the_token_and_what_to_do(
     admin_client, fields, shown
 ):
-    now = timezone.now()
-    times = {
-        name: now + value if isinstance(value, timedelta) else value
-        for name, value in fields.items()
-    }
+    page = page_of(admin_client, ApiTokenFactory(**fields))
 
-    assert (
-        state_and_explanation(page_of(admin_client, ApiTokenFactory(**times))) == shown
-    )
+    assert state_and_explanation(page) == shown
 
 
 @pytest.mark.parametrize("model", TOKEN_FACTORIES)

@@ -22,8 +22,8 @@ from tests.admin.actions import (
 from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
 from tests.signals import recorded
-from tests.usergroups.factories import UserGroupFactory
-from usergroups.models import Team, UserGroup
+from tests.usergroups.factories import TeamFactory, UserGroupFactory
+from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -143,12 +143,13 @@ def test_invalid_json_is_refused_as_in_a_call(
     [problem] = called.json()["errors"]
     [error] = page.context["adminform"].errors[field]
     if problem["code"] != "parse_error":  # which is about the whole body of the call
-        # Of the path in ``attr``, such as "mapping.40", the form shows only
-        # the key within the field.
-        key = f"{problem['attr'].removeprefix(field).removeprefix('.')}: ".removeprefix(
-            ": "
-        )
-        assert error == f"{key}{problem['detail']}"
+        # "attr" is the field, or the path to a key such as "mapping.40", of
+        # which the form shows the key.
+        _, _, key = problem["attr"].partition(".")
+        expected = problem["detail"]
+        if key:
+            expected = f"{key}: {expected}"
+        assert error == expected
     assert text in page.context["adminform"].form[field].value()
     user_group.refresh_from_db()
     assert (user_group.properties, user_group.mapping) == (None, {})
@@ -175,14 +176,11 @@ def test_a_name_that_the_operator_did_not_edit_keeps_the_callers_change(admin_cl
 
 def test_of_two_operators_who_rename_a_group_the_second_sees_both_names(admin_client):
     user_group = UserGroupFactory(name="Old")
-    first, second = (
-        shown_form(admin_client, user_group),
-        shown_form(admin_client, user_group),
-    )
+    form = shown_form(admin_client, user_group)  # which both have opened
     address = url("usergroups_usergroup_change", user_group.pk)
-    admin_client.post(address, {**first, "name": "First"})
+    admin_client.post(address, {**form, "name": "First"})
 
-    refused = admin_client.post(address, {**second, "name": "Second"})
+    refused = admin_client.post(address, {**form, "name": "Second"})
 
     [error] = refused.context["adminform"].errors["name"]
     assert error.endswith("It is now “First”. Save again to replace it.")
@@ -325,13 +323,10 @@ def test_a_duplicate_group_is_refused_with_a_message(admin_client):
 
 
 def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client):
-    for team, environment in (("Acme", ""), ("Acme", "Testing"), ("Other", "")):
-        UserGroupFactory(
-            team=Team.objects.get_or_create(name=team)[0],
-            environment=environment,
-            provided_id="7",
-            name="A",
-        )
+    acme = TeamFactory(name="Acme")
+    other = TeamFactory(name="Other")
+    for team, environment in ((acme, ""), (acme, "Testing"), (other, "")):
+        UserGroupFactory(team=team, environment=environment, provided_id="7", name="A")
     address = (
         url("autocomplete")
         + "?app_label=bookmarks&model_name=bookmark&field_name=user_group&term="
@@ -415,13 +410,11 @@ def test_a_group_with_large_properties_can_be_renamed(admin_client):
     ],
 )
 def test_lists_do_not_load_mapping_and_properties(admin_client, everything, model):
-    queries = queries_of(lambda: admin_client.get(url(f"{model}_changelist")))
+    queries = queries_of(admin_client.get, url(f"{model}_changelist"))
 
     assert not any('"properties"' in sql or '"mapping"' in sql for sql in queries)
-    assert (
-        admin_client.get(url(f"{model}_change", everything[model].pk)).status_code
-        == 200
-    )
+    page = admin_client.get(url(f"{model}_change", everything[model].pk))
+    assert page.status_code == 200
 
 
 MESSAGE = "Revealed the user group token."

@@ -2,8 +2,9 @@
 a read-only token may do.
 
 The fixture ``any_operation`` or ``operation`` (one with a body) calls an
-operation with a valid token. A test runs for each operation, or for those that
-it names in ``parametrize``.
+operation with a valid token, unless the argument ``HTTP_AUTHORIZATION`` replaces
+the header, or removes it with None. A test runs for each operation, or for those
+that it names in ``parametrize``.
 """
 
 import pytest
@@ -23,7 +24,7 @@ from usergroups.tokens import secret_format
 def test_missing_credentials_are_answered_with_the_required_scheme(
     any_operation, header
 ):
-    response = any_operation({}, HTTP_AUTHORIZATION=header)
+    response = any_operation(HTTP_AUTHORIZATION=header)
 
     assert error_code(response, 401) == "not_authenticated"
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
@@ -47,13 +48,9 @@ USAGE = {
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_another_scheme_is_answered_with_the_required_one(any_operation, header):
     other = {"Token": "Bearer", "Bearer": "Token"}[any_operation.scheme]
+    sent = header.format(other=other, secret=any_operation.token.secret)
 
-    response = any_operation(
-        {},
-        HTTP_AUTHORIZATION=header.format(
-            other=other, secret=any_operation.token.secret
-        ),
-    )
+    response = any_operation(HTTP_AUTHORIZATION=sent)
 
     assert (error_code(response, 401), detail(response)) == (
         "wrong_scheme",
@@ -69,10 +66,10 @@ def test_another_scheme_is_answered_with_the_required_one(any_operation, header)
     ids=["API token", "access token", "user group token"],
 )
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_an_unknown_token_is_answered_by_its_kind(any_operation, prefix):
+def test_the_answer_to_an_unknown_token_depends_on_its_kind(any_operation, prefix):
     secret = secret_format.generate(prefix)
 
-    response = any_operation({}, HTTP_AUTHORIZATION=f"{any_operation.scheme} {secret}")
+    response = any_operation(HTTP_AUTHORIZATION=f"{any_operation.scheme} {secret}")
 
     # the kind that the operation takes
     if prefix == {"Token": "uga", "Bearer": "bma"}[any_operation.scheme]:
@@ -90,7 +87,11 @@ def test_an_unknown_token_is_answered_by_its_kind(any_operation, prefix):
 
 
 def mistyped(secret):
-    return secret[:-1] + ("a" if secret[-1] != "a" else "b")
+    """Replace the last character by another one."""
+    other = "a"
+    if secret.endswith("a"):
+        other = "b"
+    return secret[:-1] + other
 
 
 @pytest.mark.database_independent
@@ -120,17 +121,15 @@ def mistyped(secret):
 def test_invalid_credentials_are_refused(any_operation, header):
     sent = header(any_operation.scheme, any_operation.token.secret)
 
-    response = any_operation({}, HTTP_AUTHORIZATION=sent)
+    response = any_operation(HTTP_AUTHORIZATION=sent)
 
     assert error_code(response, 401) == "authentication_failed"
+    challenge = f'{any_operation.scheme} realm="api"'
     # RFC 6750: only a request with a bearer token gets an error code. Without
     # a space, there is no token.
-    error = (
-        ', error="invalid_token"'
-        if any_operation.scheme == "Bearer" and " " in sent
-        else ""
-    )
-    assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"{error}'
+    if any_operation.scheme == "Bearer" and " " in sent:
+        challenge += ', error="invalid_token"'
+    assert response["WWW-Authenticate"] == challenge
 
 
 @pytest.mark.database_independent
@@ -142,9 +141,10 @@ def test_the_scheme_is_case_insensitive(operation, valid_body):
 
 
 def test_authentication_comes_before_the_body(operation):
-    # over the limit
+    invalid_body = b"\xff" * 2_000_000  # larger than is allowed
+
     response = operation(
-        b"\xff" * 2_000_000, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None
+        invalid_body, CONTENT_TYPE="text/plain", HTTP_AUTHORIZATION=None
     )
 
     assert error_code(response, 401) == "not_authenticated"
@@ -171,7 +171,6 @@ def test_a_read_only_token_may_not_write(any_operation, valid_body):
 def test_authorisation_comes_before_validation(operation):
     type(operation.token).objects.update(read_only=True)
 
-    assert (
-        error_code(operation(b"{", CONTENT_TYPE="text/plain"), 403)
-        == "insufficient_scope"
-    )
+    response = operation(b"{", CONTENT_TYPE="text/plain")
+
+    assert error_code(response, 403) == "insufficient_scope"

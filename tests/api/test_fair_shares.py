@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 from django.urls import reverse
 
+from tests.answers import error_code
 from tests.conftest import Caller
 from tests.operations import MIB
 from tests.usergroups.factories import UserGroupFactory
@@ -37,11 +38,7 @@ def validations(monkeypatch):
     ("number", "listed"), [(99, 99), (100, 100), (101, 100), (10_000, 100)]
 )
 def test_at_most_100_errors_are_listed(update_user_group, number, listed):
-    mapping = dict(list(INVALID_MAPPING.items())[:number])
-
-    errors = update_user_group({"user_group_id": "a", "mapping": mapping}).json()[
-        "errors"
-    ]
+    errors = update_user_group(invalid_item(number)).json()["errors"]
 
     assert len(errors) == listed
     assert errors[0] == {
@@ -55,22 +52,23 @@ def test_at_most_100_errors_are_listed(update_user_group, number, listed):
 def test_validation_stops_when_there_are_more_errors_than_are_listed(
     update_user_group, validations
 ):
-    update_user_group({"user_group_id": "a", "mapping": INVALID_MAPPING})
+    update_user_group(invalid_item(10_000))
 
     assert len(validations) == 101
 
 
-def listed(response):
+def codes_of(result):
+    return [error["code"] for error in result["errors"]]
+
+
+def codes_by_item(response):
     """Return the codes of the errors of each item of a batch."""
     assert response.status_code == 200
-    return [
-        [error["code"] for error in result["errors"]]
-        for result in response.json()["results"]
-    ]
+    return [codes_of(result) for result in response.json()["results"]]
 
 
 def invalid_item(number):
-    """Return an item of a batch of user groups with this number of errors."""
+    """Return a body, or an item of a batch, with this number of errors."""
     mapping = dict(list(INVALID_MAPPING.items())[:number])
     return {"user_group_id": "a", "mapping": mapping}
 
@@ -79,11 +77,12 @@ def test_the_items_of_a_batch_list_at_most_100_errors_in_all(call_usergroups):
     numbers = [60, 39, 1, 2, 3, 150]
     items = [invalid_item(number) for number in numbers]
 
-    found = listed(call_usergroups("POST", "users-batch", {"user_groups": items}))
+    response = call_usergroups("POST", "users-batch", {"user_groups": items})
 
-    assert found[:2] == [["invalid"] * 60, ["invalid"] * 39]  # 99 errors
+    codes = codes_by_item(response)
+    assert codes[:2] == [["invalid"] * 60, ["invalid"] * 39]  # 99 errors
     # From now on, an item lists its first error, and that it has more.
-    assert found[2:] == [
+    assert codes[2:] == [
         ["invalid"],
         ["invalid", "invalid"],
         ["invalid", "too_many_errors"],
@@ -94,9 +93,11 @@ def test_the_items_of_a_batch_list_at_most_100_errors_in_all(call_usergroups):
 def test_an_item_of_a_batch_lists_as_many_errors_as_a_call_of_its_own(call_usergroups):
     items = [invalid_item(101), invalid_item(1)]
 
-    found = listed(call_usergroups("POST", "users-batch", {"user_groups": items}))
+    response = call_usergroups("POST", "users-batch", {"user_groups": items})
 
-    assert found == [["invalid"] * 99 + ["too_many_errors"], ["invalid"]]
+    first, second = codes_by_item(response)
+    assert first == ["invalid"] * 99 + ["too_many_errors"]
+    assert second == ["invalid"]
 
 
 def test_validation_of_a_batch_stops_when_enough_errors_are_listed(
@@ -106,6 +107,8 @@ def test_validation_of_a_batch_stops_when_enough_errors_are_listed(
 
     call_usergroups("POST", "users-batch", {"user_groups": items})
 
+    # Validation of an item stops at the error after those that it lists: 100
+    # for the first item, and two for each of the others.
     assert len(validations) == 101 + 99 * 3
 
 
@@ -120,8 +123,9 @@ def test_validation_of_a_batch_stops_when_enough_errors_are_listed(
     ],
 )
 def test_parsing_takes_memory_in_proportion_to_the_size_of_the_body(member):
-    # At most 300,000 commas and brackets.
-    body = f'{{"a": [{",".join([member] * (MIB // 4 // (len(member) + 1)))}]}}'.encode()
+    # A quarter of a MiB, which cannot have MAX_VALUES commas and brackets.
+    members = f"{member}," * (MIB // 4 // len(f"{member},"))
+    body = f'{{"a": [{members}0]}}'.encode()
 
     tracemalloc.start()
     strict_json.loads(body)
@@ -167,14 +171,14 @@ def test_a_page_ends_before_its_json_exceeds_the_limit(
     UserGroupFactory.create_batch(
         4, team=user_group.team, properties=properties, mapping={"40": "eu"}
     )
-    text = '{"text":"' + "ü" * 50 + '"}{"40":"eu"}'
-    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 4 * len(text.encode()) - missing)
+    # the stored JSON of one group
+    size = len(('{"text":"' + "ü" * 50 + '"}{"40":"eu"}').encode())
+    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 4 * size - missing)
 
     page = call_usergroups("GET", "users").json()
 
-    assert [group["properties"] for group in page["user_groups"]] == [
-        properties
-    ] * number
+    listed_properties = [group["properties"] for group in page["user_groups"]]
+    assert listed_properties == [properties] * number
     assert page["next"]
 
 
@@ -189,20 +193,19 @@ def test_a_page_has_at_least_one_row(
 def test_a_batch_whose_answer_would_be_too_large_is_refused(
     call_usergroups, large_groups
 ):
-    # 40 MiB (limit: 32)
+    # 40 results with a group of 1 MiB each. A response has at most 32 MiB.
     items = [
-        {"user_group_id": group.provided_id, "name": "New"} for group in large_groups
-    ] * 4
+        {"user_group_id": group.provided_id, "name": "New"}
+        for _ in range(4)
+        for group in large_groups
+    ]
 
-    response = call_usergroups("POST", "users-batch", {"user_groups": items})
+    refused = call_usergroups("POST", "users-batch", {"user_groups": items})
 
-    assert response.status_code == 413
-    assert response.json()["errors"][0]["code"] == "payload_too_large"
+    assert error_code(refused, 413) == "payload_too_large"
     assert not UserGroup.objects.filter(name="New").exists()
-    assert (
-        call_usergroups("POST", "users-batch", {"user_groups": items[:30]}).status_code
-        == 200
-    )
+    accepted = call_usergroups("POST", "users-batch", {"user_groups": items[:30]})
+    assert accepted.status_code == 200
 
 
 def test_a_batch_that_would_repeat_a_large_group_in_its_answer_is_refused(

@@ -74,6 +74,7 @@ def call(api_client, api_token, user_group, settings):
 
     def put(authorization=f"Token {api_token.secret}", **attributes):
         view = type("HostView", (UserGroupView,), attributes).as_view()
+        # A class is hashable, as Django needs it for its cache of URLconfs.
         settings.ROOT_URLCONF = type(
             "HostURLs", (), {"urlpatterns": [path("host", view)]}
         )

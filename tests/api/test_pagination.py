@@ -116,37 +116,39 @@ def test_previous_links_lead_to_the_same_pages(listing):
     second = listing.page(first["next"])
     third = listing.page(second["next"])
 
-    back = listing.page(third["previous"])
-    start = listing.page(back["previous"])
+    second_again = listing.page(third["previous"])
+    first_again = listing.page(second_again["previous"])
 
-    assert (listing.keys(back), listing.keys(start)) == (
-        listing.keys(second),
-        listing.keys(first),
-    )
-    assert (first["previous"], start["previous"]) == (None, None)
-    assert back["next"]
+    assert listing.keys(second_again) == listing.keys(second)
+    assert listing.keys(first_again) == listing.keys(first)
+    assert second_again["next"]
+    assert first["previous"] is None
+    assert first_again["previous"] is None
+
+
+NEWEST_FIRST = [MOMENT.replace(day=day) for day in (6, 5, 4, 3, 2, 1)]
 
 
 def test_new_rows_do_not_shift_the_following_pages(listing):
-    made = [listing.make(MOMENT.replace(day=day)) for day in range(1, 7)][::-1]
+    made = [listing.make(time) for time in NEWEST_FIRST]
     first = listing.page("?limit=2")
 
     listing.make(MOMENT.replace(month=2))  # newer than the first page
-    on_a_later_page = listing.make(MOMENT)
+    on_the_last_page = listing.make(MOMENT)
 
     shown = [key for keys in listing.follow(first["next"]) for key in keys]
     assert listing.keys(first) == made[:2]
-    assert [key for key in shown if key != on_a_later_page] == made[2:]
+    assert [key for key in shown if key != on_the_last_page] == made[2:]
 
 
 def test_deleted_rows_do_not_shift_the_following_pages(listing):
-    made = [listing.make(MOMENT.replace(day=day)) for day in range(1, 7)][::-1]
+    made = [listing.make(time) for time in NEWEST_FIRST]
     first = listing.page("?limit=2")
     assert listing.keys(first) == made[:2]
 
+    last_of_the_page = NEWEST_FIRST[1]
     for model in (UserGroup, Bookmark, Collection):
-        # the last row of the page
-        model.objects.filter(created_at=MOMENT.replace(day=5)).delete()
+        model.objects.filter(created_at=last_of_the_page).delete()
 
     assert listing.follow(first["next"]) == [made[2:4], made[4:6]]
 

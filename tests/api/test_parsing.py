@@ -29,7 +29,9 @@ after it.
 @pytest.mark.parametrize(("member", "marks"), MEMBERS.values(), ids=MEMBERS)
 def test_the_number_of_values_is_limited(member, marks):
     members = (member + b",") * (MAX_VALUES // marks - 1)
-    zeros = b",".join([b"0"] * marks)  # make up for the bracket of the list
+    # The last values use up the limit: the bracket of the list is the first
+    # of ``marks``, and the commas between the zeros are the others.
+    zeros = b",".join([b"0"] * marks)
 
     loads(b"[" + members + zeros + b"]")
     with pytest.raises(TooManyValues):
@@ -63,14 +65,16 @@ def test_what_is_in_a_string_is_not_counted(text):
 
 
 def test_a_body_with_too_many_values_is_refused(update_user_group, user_group):
-    body = b'{"user_group_id": "%s", "properties": {"a": [%s]}}'
+    body = b'{"user_group_id": "%s", "properties": {"a": [0%s]}}'
     user_group_id = user_group.provided_id.encode()
-    # Three opening brackets, and a comma between the fields.
-    most = body % (user_group_id, b",".join([b"0"] * (MAX_VALUES - 3)))
-    too_many = body % (user_group_id, b",".join([b"0"] * (MAX_VALUES - 2)))
+    # Three opening brackets and the comma between the fields count, too.
+    zeros = b",0" * (MAX_VALUES - 4)
 
-    assert update_user_group(most).status_code == 200
-    assert error_code(update_user_group(too_many), 400) == "too_many_values"
+    accepted = update_user_group(body % (user_group_id, zeros))
+    refused = update_user_group(body % (user_group_id, zeros + b",0"))
+
+    assert accepted.status_code == 200
+    assert error_code(refused, 400) == "too_many_values"
 
 
 # Texts in which marks of JSON are frequent, inside and outside strings.
@@ -83,8 +87,12 @@ values = st.recursive(
 
 
 def depth_of(value):
-    children = value.values() if isinstance(value, dict) else value
-    return 0 if isinstance(value, str) else 1 + max(map(depth_of, children), default=0)
+    """Return how deep lists and dictionaries are nested, 0 for a string."""
+    if isinstance(value, str):
+        return 0
+    if isinstance(value, dict):
+        value = value.values()
+    return 1 + max(map(depth_of, value), default=0)
 
 
 @given(value=values, other=values)

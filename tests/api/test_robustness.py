@@ -48,7 +48,7 @@ bodies = (
     )
 )
 
-# Servers pass on any bytes except control characters, decoded as Latin-1.
+# A server decodes headers as Latin-1, and refuses control characters in them.
 header_values = st.text(
     st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=200
 )
@@ -56,11 +56,12 @@ with_fixtures = settings(suppress_health_check=[HealthCheck.function_scoped_fixt
 
 
 def check_answer(response, statuses):
-    succeeded = response.json()["success"]
     assert response.status_code in statuses
     assert response["Content-Type"] == "application/json"
-    assert succeeded == (response.status_code < 300)
-    assert succeeded or errors(response, response.status_code)
+    if response.status_code < 300:
+        assert response.json()["success"] == 1
+    else:
+        assert errors(response, response.status_code)
 
 
 @with_fixtures

@@ -3,6 +3,7 @@ wraps a connection, broken connections, and prepared statements.
 """
 
 from contextlib import closing
+from uuid import uuid4
 
 import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
@@ -64,46 +65,51 @@ def test_a_row_is_the_one_that_the_orm_reads(factory):
     [found] = select(type(row), "id").execute(id=row.pk)
 
     assert values_of(found) == values_of(type(row).objects.get(pk=row.pk))
-    assert found._state.db == "default" and not found._state.adding
+    # as the ORM sets them: a save is an UPDATE on this database
+    assert found._state.db == "default"
+    assert not found._state.adding
 
 
 @pytest.mark.parametrize(
     "call",
     ["authenticate", "update", "add again", "find a bookmark", "find a collection"],
 )
-def test_nothing_is_compiled_again(call, user_group, collection, monkeypatch):
+def test_the_second_call_compiles_no_statement(
+    call, user_group, collection, monkeypatch
+):
     token, secret = ApiToken.objects.issue(
         team=user_group.team, environment=user_group.environment
     )
     bookmark = BookmarkFactory(user_group=user_group)
     calls = {
-        "authenticate": lambda n: ApiToken.objects.authenticate(secret),
-        "update": lambda n: UserGroup.objects.update_by_provided_id(
-            user_group.provided_id, token.scope, name=f"Name {n}"
+        "authenticate": lambda: ApiToken.objects.authenticate(secret),
+        # each time another name, so that both calls write
+        "update": lambda: UserGroup.objects.update_by_provided_id(
+            user_group.provided_id, token.scope, name=f"Name {uuid4()}"
         ),
-        "add again": lambda n: Bookmark.objects.all()._find_by_unique_key(
+        "add again": lambda: Bookmark.objects.all()._find_by_unique_key(
             user_group, bookmark.unique_key
         ),
-        "find a bookmark": lambda n: Bookmark.objects.find_by_id(
+        "find a bookmark": lambda: Bookmark.objects.find_by_id(
             user_group, str(bookmark.pk)
         ),
-        "find a collection": lambda n: Collection.objects.find_by_id(
+        "find a collection": lambda: Collection.objects.find_by_id(
             user_group, str(collection.pk)
         ),
     }
-    calls[call](1)  # compiles the statement, unless an earlier test has
+    calls[call]()  # compiles the statement, unless an earlier test has
     compiled = []
     monkeypatch.setattr(
         "django.db.models.sql.Query.get_compiler",
         lambda *args, **kwargs: compiled.append(args),
     )
 
-    assert calls[call](2)
+    assert calls[call]()
 
     assert compiled == []
 
 
-def test_a_kept_statement_has_no_connection():
+def test_a_compiled_statement_refers_to_no_connection():
     """A connection belongs to one thread, and a statement to all of them."""
     statements = [
         select(UserGroup, "id"),
@@ -117,44 +123,48 @@ def refers_to_a_connection(value, depth=3):
     """Return whether an object, or what it consists of, is a connection or
     belongs to one.
     """
-    own = getattr(value, "__dict__", {}).values()
-    parts = [*own, *value] if isinstance(value, list | tuple) else own
+    # a method of ``connection.ops``
     if value is connection or getattr(value, "__self__", None) is connection.ops:
         return True
+    parts = list(getattr(value, "__dict__", {}).values())
+    if isinstance(value, list | tuple):
+        parts += value
     return depth > 0 and any(refers_to_a_connection(part, depth - 1) for part in parts)
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("call", ["update", "add"])
-def test_a_write_is_one_statement_without_begin_and_commit(call):
+@pytest.mark.parametrize("keyword", ["UPDATE", "INSERT"])
+def test_a_write_is_one_statement_without_begin_and_commit(keyword):
     user_group = UserGroupFactory()
     calls = {
-        "update": lambda: UserGroup.objects.update_by_provided_id(
+        "UPDATE": lambda: UserGroup.objects.update_by_provided_id(
             user_group.provided_id, scope_of(user_group), name="New"
         ),
-        "add": lambda: Bookmark.objects.add(user_group=user_group, url=URL),
+        "INSERT": lambda: Bookmark.objects.add(user_group=user_group, url=URL),
     }
 
     with CaptureQueriesContext(connection) as captured:
-        calls[call]()
+        calls[keyword]()
 
-    assert [query["sql"].split()[0] for query in captured] == [
-        {"update": "UPDATE", "add": "INSERT"}[call]
-    ]
+    assert [query["sql"].split()[0] for query in captured] == [keyword]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_failed_write_does_not_abort_an_outer_transaction(user_group):
     with transaction.atomic():
-        with pytest.raises(DatabaseError), connection.execute_wrapper(failing_insert):
+        with (
+            pytest.raises(DatabaseError),
+            connection.execute_wrapper(fail_before_insert),
+        ):
             Bookmark.objects.add(user_group=user_group, url=URL)
+        # In an aborted transaction, PostgreSQL would refuse this query.
         assert UserGroup.objects.filter(pk=user_group.pk).exists()
 
 
-def failing_insert(execute, sql, params, many, context):
-    """Let a statement fail in the database right before an INSERT.
+def fail_before_insert(execute, sql, params, many, context):
+    """Execute an invalid statement right before an INSERT.
 
-    This is for ``execute_wrapper``.
+    This is a function for ``execute_wrapper``.
     """
     if sql.startswith("INSERT"):
         execute("SELECT 1 FROM missing_table", None, many, context)
@@ -166,8 +176,9 @@ def failing_insert(execute, sql, params, many, context):
 
 @pytest.fixture
 def calls(call_bookmarks, update_user_group, create_bookmark, user_group):
-    """Return the calls that run compiled statements, and the one that creates a
-    bookmark, by name.
+    """Return functions that make a call, by its method.
+
+    The calls run compiled statements, except the INSERT of POST.
     """
     bookmark = BookmarkFactory(user_group=user_group)
     provided_id = user_group.provided_id
@@ -183,7 +194,7 @@ TABLES = {
     "PUT": ["usergroups_apitoken", "usergroups_usergroup"],
     "POST": ["bookmarks_accesstoken", "bookmarks_bookmark"],
 }
-"""The table of each statement of a call."""
+"""The table of each statement of a call, by the method of the call."""
 
 
 @pytest.mark.django_db(transaction=True)
@@ -242,9 +253,11 @@ def test_a_wrapper_may_prepend_a_statement(call, calls):
 
 
 @pytest.fixture
-def tenant(monkeypatch, calls):
-    """Create a schema with copies of all rows, and return a function that makes
-    each new cursor use a schema, as the backend of django-tenants does.
+def use_schema(monkeypatch, calls):
+    """Create the schema "tenant" with copies of all rows, and return a function
+    that makes each new cursor use the schema with this name.
+
+    The backend of django-tenants switches schemas in the same way.
     """
     tables = [
         "usergroups_team",
@@ -269,13 +282,13 @@ def tenant(monkeypatch, calls):
         cursor.cursor.execute(f"SET search_path TO {schema}")
         return cursor
 
-    def use(name):
+    def use_schema(name):
         nonlocal schema
         schema = name
 
     with monkeypatch.context() as patch:
         patch.setattr(connection, "_cursor", cursor_of_schema)
-        yield use
+        yield use_schema
     with connection.cursor() as cursor:
         cursor.execute("RESET search_path")
         cursor.execute("DROP SCHEMA tenant CASCADE")
@@ -289,42 +302,45 @@ def rows_of(sql):
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_read_is_of_the_schema_of_the_tenant(tenant, calls):
-    tenant("tenant")
-    Bookmark.objects.update(title="Of the tenant")
-    tenant("public")
-    assert calls["GET"]().json()["bookmark"]["title"] != "Of the tenant"
+def test_a_compiled_read_finds_the_row_in_the_current_schema(use_schema, calls):
+    use_schema("tenant")
+    Bookmark.objects.update(title="Changed in this schema")
+    use_schema("public")
+    in_public = calls["GET"]()  # compiles the statement
 
-    tenant("tenant")
+    use_schema("tenant")
+    in_tenant = calls["GET"]()
 
-    assert calls["GET"]().json()["bookmark"]["title"] == "Of the tenant"
+    assert in_public.json()["bookmark"]["title"] != "Changed in this schema"
+    assert in_tenant.json()["bookmark"]["title"] == "Changed in this schema"
 
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_an_update_is_of_the_schema_of_the_tenant(tenant, calls):
-    name = "SELECT name FROM {}.usergroups_usergroup"
-    [(before,)] = rows_of(name.format("public"))
-    calls["GET"]()
-    tenant("tenant")
+def test_a_compiled_update_changes_the_row_in_the_current_schema(use_schema, calls):
+    calls["PUT"]()  # compiles the statement
+    UserGroup.objects.update(name="Name in public")
 
+    use_schema("tenant")
     assert calls["PUT"]().status_code == 200
 
-    assert rows_of(name.format("tenant")) == [("New",)]
-    assert rows_of(name.format("public")) == [(before,)]
+    select_names = "SELECT name FROM {}.usergroups_usergroup"
+    assert rows_of(select_names.format("tenant")) == [("New",)]
+    assert rows_of(select_names.format("public")) == [("Name in public",)]
 
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_an_insert_is_into_the_schema_of_the_tenant(tenant, calls):
-    count = "SELECT count(*) FROM {}.bookmarks_bookmark"
-    assert calls["POST"]().status_code == 201
-    tenant("tenant")
-
+def test_an_insert_adds_a_row_to_the_current_schema(use_schema, calls):
     assert calls["POST"]().status_code == 201
 
-    assert rows_of(count.format("tenant")) == [(2,)]
-    assert rows_of(count.format("public")) == [(2,)]
+    use_schema("tenant")
+    assert calls["POST"]().status_code == 201
+
+    # Each schema had one bookmark.
+    count_bookmarks = "SELECT count(*) FROM {}.bookmarks_bookmark"
+    assert rows_of(count_bookmarks.format("tenant")) == [(2,)]
+    assert rows_of(count_bookmarks.format("public")) == [(2,)]
 
 
 # Connections to PostgreSQL
@@ -394,7 +410,7 @@ def test_statements_are_prepared_if_the_connection_has_a_threshold(
     monkeypatch.setattr(connection.connection, "prepare_threshold", threshold)
     statement = select(UserGroup, "provided_id", "environment", "name")
 
-    for _ in range(4):
+    for _ in range(4):  # more often than the threshold
         statement.execute(
             provided_id=user_group.provided_id,
             environment=user_group.environment,
@@ -407,26 +423,26 @@ def test_statements_are_prepared_if_the_connection_has_a_threshold(
 
 
 @pytest.fixture
-def change_types():
-    """Return a function that changes the type of some columns, as a migration
-    does.
+def change_column_types():
+    """Return a function that changes the type of some columns on another
+    connection, as a migration does.
     """
 
-    def change(length):
+    def set_length(length):
         for table in ("usergroups_usergroup", "usergroups_team", "usergroups_apitoken"):
             with connection.cursor() as cursor:
                 cursor.execute(
                     f"ALTER TABLE {table} ALTER COLUMN name TYPE varchar({length})"
                 )
 
-    yield lambda: on_another_connection(lambda: change(300))
-    change(255)
+    yield lambda: on_another_connection(lambda: set_length(300))
+    set_length(255)  # as before
 
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_prepared_statements_still_run_after_the_type_of_a_column_changes(
-    monkeypatch, change_types
+    monkeypatch, change_column_types
 ):
     user_group = UserGroupFactory()
     token, secret = ApiToken.objects.issue(
@@ -439,10 +455,11 @@ def test_prepared_statements_still_run_after_the_type_of_a_column_changes(
             user_group.provided_id, token.scope, name=name
         )
 
+    # so that each statement is prepared when it first runs
     monkeypatch.setattr(connection.connection, "prepare_threshold", 0)
     with connection.execute_wrapper(repeat_outdated):
         call("Before")
-        change_types()
+        change_column_types()
 
         call("After")
 
@@ -453,20 +470,17 @@ def test_prepared_statements_still_run_after_the_type_of_a_column_changes(
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_transaction_is_repeated_after_the_type_of_a_column_changes(
-    monkeypatch, change_types
+    monkeypatch, change_column_types
 ):
     user_group = UserGroupFactory()
     scope = scope_of(user_group)
 
-    def rotate():
-        UserGroup.objects.rotate_token(user_group.provided_id, scope)
+    def rotated_token():
+        return UserGroup.objects.rotate_token(user_group.provided_id, scope).token
 
+    # so that each statement is prepared when it first runs
     monkeypatch.setattr(connection.connection, "prepare_threshold", 0)
-    rotate()
-    change_types()
+    before = rotated_token()
+    change_column_types()
 
-    rotate()
-
-    before = user_group.token
-    user_group.refresh_from_db()
-    assert user_group.token != before
+    assert rotated_token() != before

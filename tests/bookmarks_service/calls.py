@@ -11,7 +11,8 @@ class Answered:
     """A value in the last answer of an operation, for use in a later call."""
 
     def __init__(self, operation: str, *path: str) -> None:
-        self.operation, self.path = operation, path
+        self.operation = operation
+        self.path = path
 
     def find(self, answers: dict[str, Any]) -> Any:
         """Return the value. ``answers`` has the last answer of each operation."""

@@ -15,7 +15,8 @@ from uuid import uuid4
 from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
-CLIENT_ID, CLIENT_SECRET = "bookmarks", "the-secret-of-the-client"
+CLIENT_ID = "bookmarks"
+CLIENT_SECRET = "the-secret-of-the-client"
 
 KEYS = {"RS256": RSAKey.generate_key(2048), "ES256": ECKey.generate_key("P-256")}
 STRANGER = RSAKey.generate_key(2048)
@@ -41,23 +42,26 @@ class Provider:
 
     def reset(self):
         """Let Anna sign in without roles."""
-        self.userinfo, self.roles = dict(ANNA), []
-        self.algorithm, self.key, self.error, self.hangs = (
-            "RS256",
-            KEYS["RS256"],
-            None,
-            None,
-        )
-        # values in place of the right ones; None for no ID token
-        self.metadata, self.id_token = {}, {}
-        # by path, a status and a document in place of the right ones
+        self.userinfo = dict(ANNA)
+        self.roles = []
+        self.algorithm = "RS256"
+        self.key = KEYS["RS256"]
+        # the error with which a sign-in is refused
+        self.error = None
+        # the path to which no request is answered
+        self.hanging_path = None
+        # values that replace those of the metadata and of the ID token, or
+        # None for no ID token
+        self.metadata = {}
+        self.id_token = {}
+        # a status and a document that replace the response, by path
         self.responses = {}
         self.requests.clear()
         self.released.set()
 
     def hang(self, path):
         """Respond to no request for this path until ``reset()``."""
-        self.hangs = path
+        self.hanging_path = path
         self.released.clear()
 
     def get_configuration(self):
@@ -76,12 +80,15 @@ class Provider:
         }
 
     def authorize(self, query):
-        """Return where the browser goes next."""
-        answer = {"error": self.error} if self.error else {"code": uuid4().hex}
-        self.codes[answer.get("code")] = query
-        return (
-            f"{query['redirect_uri']}?{urlencode({**answer, 'state': query['state']})}"
-        )
+        """Return the address to which the browser is redirected."""
+        parameters = {"state": query["state"]}
+        if self.error:
+            parameters["error"] = self.error
+        else:
+            code = uuid4().hex
+            self.codes[code] = query
+            parameters["code"] = code
+        return f"{query['redirect_uri']}?{urlencode(parameters)}"
 
     def get_token(self, form, authorization):
         """Check what a provider checks, and return the token response, or None
@@ -104,14 +111,11 @@ class Provider:
         ):
             return None
         response = {"access_token": "an-access-token", "token_type": "Bearer"}
-        return (
-            response
-            if self.id_token is None
-            else {**response, "id_token": self.signed_claims(query["nonce"])}
-        )
+        if self.id_token is not None:
+            response["id_token"] = self.signed_id_token(query["nonce"])
+        return response
 
-    def signed_claims(self, nonce):
-        """Return an ID token."""
+    def signed_id_token(self, nonce):
         now = int(time.time())
         claims = {
             "iss": self.issuer,
@@ -122,10 +126,10 @@ class Provider:
             "exp": now + 60,
             **self.id_token,
         }
-        header = {
-            "alg": self.algorithm,
-            "kid": "ES256" if self.key is KEYS["ES256"] else "RS256",
-        }
+        key_id = "RS256"  # also for a key that the provider does not publish
+        if self.key is KEYS["ES256"]:
+            key_id = "ES256"
+        header = {"alg": self.algorithm, "kid": key_id}
         return jws.serialize_compact(
             header, json.dumps(claims), self.key, algorithms=[self.algorithm]
         )
@@ -139,18 +143,16 @@ class Handler(BaseHTTPRequestHandler):
         self.respond(self.rfile.read(int(self.headers["Content-Length"])).decode())
 
     def respond(self, text):
-        provider, path = (
-            self.server.provider,
-            urlsplit(self.path).path.rpartition("/")[2],
-        )
+        provider = self.server.provider
+        path = urlsplit(self.path).path.rpartition("/")[2]
         parameters = {name: value for name, [value] in parse_qs(text).items()}
         provider.requests.append(path)
-        if path == provider.hangs:
+        if path == provider.hanging_path:
             provider.released.wait()
         if path == "authorize":
             self.answer(302, None, Location=provider.authorize(parameters))
             return
-        document = {
+        create_document = {
             "openid-configuration": provider.get_configuration,
             "token": lambda: provider.get_token(
                 parameters, self.headers["Authorization"]
@@ -159,8 +161,12 @@ class Handler(BaseHTTPRequestHandler):
             "keys": lambda: {
                 "keys": [key.as_dict(kid=name, use="sig") for name, key in KEYS.items()]
             },
-        }[path]()
-        self.answer(*provider.responses.get(path, (200 if document else 400, document)))
+        }[path]
+        document = create_document()
+        status = 400
+        if document:
+            status = 200
+        self.answer(*provider.responses.get(path, (status, document)))
 
     def answer(self, status, document, **headers):
         body = json.dumps(document).encode()

@@ -42,7 +42,8 @@ class Daemon:
     """
 
     def __init__(self) -> None:
-        self.folder, self.port = Path(tempfile.mkdtemp()), free_port()
+        self.folder = Path(tempfile.mkdtemp())
+        self.port = free_port()
 
     def __enter__(self) -> Any:
         with ExitStack() as stack:
@@ -125,7 +126,8 @@ class Cluster(Daemon):
             yield
         finally:
             with self.connect() as connection:
-                # which may forbid the reset
+                # because the changed setting may be this one, which would
+                # forbid the reset
                 connection.execute("SET default_transaction_read_only = off")
                 connection.execute(f"ALTER DATABASE postgres RESET {name}")
             self.disconnect_all()

@@ -49,11 +49,11 @@ class Proxy:
     program: str
     example: str
     options: dict[str, object] = {}
-    is_root = os.getuid() == 0
 
     def __init__(self, folder, address, bulk_address=None):
         self.folder = folder
-        self.port, self.tls_port = free_port(), free_port()
+        self.port = free_port()
+        self.tls_port = free_port()
         self.make_certificate()
         self.write(self.replaced(self.documented(), address, bulk_address or address))
 
@@ -61,7 +61,8 @@ class Proxy:
         return (ROOT / "docs/examples" / self.example).read_text()
 
     def make_certificate(self):
-        self.key, self.certificate = self.folder / "tls.key", self.folder / "tls.pem"
+        self.key = self.folder / "tls.key"
+        self.certificate = self.folder / "tls.pem"
         files = ["-keyout", self.key, "-out", self.certificate]
         kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
         names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
@@ -76,10 +77,12 @@ class Proxy:
             text = text.replace(old, new)
         return text
 
+    def is_ready(self):
+        return listens(self.port) and listens(self.tls_port)
+
     def __enter__(self):
-        self.log = self.folder / f"{self.program}.log"
-        is_ready = lambda: listens(self.port) and listens(self.tls_port)  # noqa: E731
-        self.process = start_server(self.command, self.log, is_ready, **self.options)
+        log = self.folder / f"{self.program}.log"
+        self.process = start_server(self.command, log, self.is_ready, **self.options)
         return self
 
     def __exit__(self, *exc_info):
@@ -141,11 +144,9 @@ class Proxy:
         Return the version of HTTP, the status and the body of the response.
         """
         require("curl")
-        lines = "".join(
-            f"{name}: {value}\n"
-            for name, value in {**headers, "Host": "localhost"}.items()
-        )
-        (folder / "headers").write_text(lines)
+        headers = {**headers, "Host": "localhost"}
+        lines = [f"{name}: {value}\n" for name, value in headers.items()]
+        (folder / "headers").write_text("".join(lines))
         options = []
         if body is not None:
             (folder / "sent").write_bytes(body)
@@ -156,21 +157,17 @@ class Proxy:
             options += ["--expect100-timeout", str(TIMEOUT)]
         result = subprocess.run(
             [
-                *(
-                    "curl",
-                    "--silent",
-                    "--insecure",
-                    f"--http{version}",
-                    "--header",
-                    f"@{folder}/headers",
-                    *options,
-                ),
-                *(
-                    "--output",
-                    folder / "received",
-                    "--write-out",
-                    "%{http_version} %{http_code}",
-                ),
+                "curl",
+                "--silent",
+                "--insecure",
+                f"--http{version}",
+                "--header",
+                f"@{folder}/headers",
+                *options,
+                "--output",
+                folder / "received",
+                "--write-out",
+                "%{http_version} %{http_code}",
                 f"https://localhost:{self.tls_port}{path}",
             ],
             capture_output=True,
@@ -207,8 +204,10 @@ class Nginx(Proxy):
         }
 
     def write(self, server):
-        # so that its processes may use the folder
-        user = "user root;" if self.is_root else ""
+        user = ""
+        if os.getuid() == 0:
+            # so that the worker processes may use the folder
+            user = "user root;"
         path = self.folder / "nginx.conf"
         path.write_text(NGINX_CONFIGURATION.format(user=user, server=server))
         self.command = [

@@ -115,16 +115,17 @@ def workers_have_started(log: Path) -> bool:
 
     Before that, they ignore SIGTERM.
 
-    In the log, a line break or, in JSON, a quotation mark ends the name of a
-    worker.
+    In the log, the name of a worker ends with a line break or, in JSON, with a
+    quotation mark.
     """
     text = log.read_text()
     spawned = set(re.findall(r"Spawning (worker-\d+)", text))
-    return bool(spawned) and all(
-        max(text.rfind(f"Started {name}{end}") for end in '\n"')
-        > text.rfind(f"Spawning {name} ")
-        for name in spawned
-    )
+    for name in spawned:
+        started = max(text.rfind(f"Started {name}{end}") for end in '\n"')
+        # A worker that replaces another one has its name.
+        if started < text.rfind(f"Spawning {name} "):
+            return False
+    return bool(spawned)
 
 
 @cache
@@ -162,7 +163,8 @@ class Service:
     """
 
     def __init__(self, folder: Path, database_url: str, **variables: str) -> None:
-        self.database_url, self.variables = database_url, variables
+        self.database_url = database_url
+        self.variables = variables
         self.port = free_port()
         self.log = folder / f"service_{self.port}.log"
         self.base_url = f"http://127.0.0.1:{self.port}"
@@ -202,10 +204,9 @@ class Service:
             result = manage("quickstart", "--no-serve", **self.environment())
             assert result.returncode == 0, result.stderr
             printed = result.stdout
-        secrets = [r"Token (uga_\w+)", r"Bearer (bma_\w+)", r"password (\S+)\)"]
-        self.api_token, self.access_token, self.password = (
-            re.search(each, printed)[1] for each in secrets
-        )
+        self.api_token = re.search(r"Token (uga_\w+)", printed)[1]
+        self.access_token = re.search(r"Bearer (bma_\w+)", printed)[1]
+        self.password = re.search(r"password (\S+)\)", printed)[1]
         self.curls = re.findall(
             r"^curl (?:.*\\\n)*.*$",
             printed.replace(":8000/", f":{self.port}/"),
@@ -216,11 +217,9 @@ class Service:
     def another_host(self, folder: Path) -> "Iterator[Service]":
         """Run the service with the same settings and data on another port."""
         other = Service(folder, self.database_url, **self.variables)
-        other.api_token, other.access_token, other.password = (
-            self.api_token,
-            self.access_token,
-            self.password,
-        )
+        other.api_token = self.api_token
+        other.access_token = self.access_token
+        other.password = self.password
         other.start()
         try:
             yield other

@@ -20,7 +20,8 @@ TABLE = AccessToken._meta.db_table
 
 
 def test_tokens_that_need_attention_are_listed(admin_client):
-    expiring, unused = ApiTokenFactory(expiring=True), AccessTokenFactory(unused=True)
+    expiring = ApiTokenFactory(expiring=True)
+    unused = AccessTokenFactory(unused=True)
     others = [
         ApiTokenFactory(),
         ApiTokenFactory(expired=True),
@@ -48,13 +49,14 @@ def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
     assert '<a href="/admin/usergroups/apitoken/?state=expiring">Show all</a>' in page
 
 
-def create_tokens(number, **fields):
-    """Create access tokens of one user group, in one statement."""
+def create_tokens(number):
+    """Create access tokens of one user group."""
     user_group = UserGroupFactory()
-    tokens = [AccessToken(user_group=user_group, **fields) for _ in range(number)]
+    tokens = [AccessToken(user_group=user_group) for _ in range(number)]
     for token in tokens:
         token.assign_secret()
-    AccessToken.objects.bulk_create(tokens)
+    # PostgreSQL takes at most 65,535 parameters.
+    AccessToken.objects.bulk_create(tokens, batch_size=1000)
 
 
 NOTE = "Only the newest 10,000 are checked."
@@ -96,7 +98,9 @@ def test_a_panel_reads_a_limited_number_of_tokens(admin_client):
             node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
             for node in scans
         ]
-        assert scans and sum(read) <= 10_001
+        assert scans
+        # To find the newest 10,000, PostgreSQL reads the one before them.
+        assert sum(read) <= 10_001
 
 
 def test_recent_changes_are_listed(admin_client):

@@ -15,14 +15,14 @@ from tests.usergroups.factories import ApiTokenFactory
 CALLERS = 6
 """The number of calls at once, which is the maximum of one owner in a process.
 """
-CALLS = 32
+CALLS = 33
+"""The number of calls in a test: several for each caller, so that calls overlap
+even if a caller starts late.
+"""
 
 
 def test_concurrent_updates_of_different_fields_are_all_kept(service):
-    """Eleven calls update each of the fields.
-
-    A lost update would leave the old value.
-    """
+    """Each call updates one field. A lost update would leave the old value."""
     values = {
         "name": "Concurrent",
         "mapping": {"concurrent": 1},
@@ -32,8 +32,9 @@ def test_concurrent_updates_of_different_fields_are_all_kept(service):
 
     with ThreadPoolExecutor(CALLERS) as pool:
         calls = [
-            pool.submit(service.update_user_group, **{field: values[field]})
-            for field in [*values] * 11
+            pool.submit(service.update_user_group, **{field: value})
+            for _ in range(CALLS // len(values))
+            for field, value in values.items()
         ]
         statuses = {call.result().status_code for call in calls}
 
@@ -61,27 +62,28 @@ def test_concurrent_posts_of_one_url_make_one_bookmark(service):
 
 
 @pytest.fixture
-def statements_of(client, user_group):
-    """Return a function that makes a call and returns its statements that
-    begin with a word.
+def inserts_of(client, user_group):
+    """Return a function that makes a POST call and returns its INSERT
+    statements.
     """
-    api = f"Token {ApiTokenFactory(team=user_group.team, recently_used=True).secret}"
-    bearer = (
-        f"Bearer {AccessTokenFactory(user_group=user_group, recently_used=True).secret}"
-    )
+    api_token = ApiTokenFactory(team=user_group.team, recently_used=True)
+    access_token = AccessTokenFactory(user_group=user_group, recently_used=True)
 
-    def statements_of(path, body, word):
-        headers = {"Authorization": api if path.startswith("/api/") else bearer}
+    def inserts_of(path, body):
+        authorization = f"Bearer {access_token.secret}"
+        if path.startswith("/api/"):
+            authorization = f"Token {api_token.secret}"
+        headers = {"Authorization": authorization}
         statements = queries_of(
             lambda: client.post(path, body, "application/json", headers=headers)
         )
-        return [sql for sql in statements if sql.startswith(word)]
+        return [sql for sql in statements if sql.startswith("INSERT")]
 
-    return statements_of
+    return inserts_of
 
 
 @pytest.mark.parametrize(
-    ("path", "field", "key", "value"),
+    ("path", "field", "key", "pattern"),
     [
         ("/v1/bookmarks/batch", "bookmarks", "url", "https://example.com/{}"),
         ("/api/users/batch", "user_groups", "user_group_id", "ordered_{}"),
@@ -89,18 +91,18 @@ def statements_of(client, user_group):
     ids=["bookmarks", "user groups"],
 )
 def test_batches_with_the_same_items_insert_them_in_the_same_order(
-    statements_of, path, field, key, value
+    inserts_of, path, field, key, pattern
 ):
     """Two batches with the same items in different orders would otherwise wait
     for each other, which is a deadlock.
     """
     orders = []
     for numbers in ("123456", "654321"):
+        values = [pattern.format(number) for number in numbers]
+        items = [{key: value} for value in values]
         with transaction.atomic():
-            values = [value.format(number) for number in numbers]
-            sql = "".join(
-                statements_of(path, {field: [{key: each} for each in values]}, "INSERT")
-            )
+            sql = "".join(inserts_of(path, {field: items}))
+            # so that the second batch inserts the same items again
             transaction.set_rollback(True)
         orders.append(sorted(values, key=sql.index))
 

@@ -68,8 +68,10 @@ def prepared_clone(folder):
         "compose.yaml",
         "docs/examples",
     ]:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, folder / name)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name)
+        else:
+            shutil.copy(ROOT / name, folder / name)
     identity = "-c user.name=test -c user.email=test@example.com"
     run(
         f"git init --quiet && git {identity} commit --quiet --allow-empty "
@@ -201,10 +203,12 @@ def test_the_manifests_for_kubernetes_are_valid(kind):
 
 def test_a_pod_stays_until_its_requests_have_been_handled():
     pod = MANIFESTS["Deployment"]["spec"]["template"]["spec"]
-    _, pause = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+    service, _ = pod["containers"]
+    sleep, pause = service["lifecycle"]["preStop"]["exec"]["command"]
 
-    requests = int(documented_options()["GRANIAN_WORKERS_KILL_TIMEOUT"])
-    assert pod["terminationGracePeriodSeconds"] > int(pause) + requests
+    time_for_requests = int(documented_options()["GRANIAN_WORKERS_KILL_TIMEOUT"])
+    assert sleep == "sleep"
+    assert pod["terminationGracePeriodSeconds"] > int(pause) + time_for_requests
 
 
 def test_only_a_process_that_does_not_listen_restarts_a_pod():

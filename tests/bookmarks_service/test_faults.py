@@ -165,6 +165,7 @@ def test_an_export_ends_after_its_client_has_gone(impatient_service, cluster):
         assert service.send(request).startswith(b"HTTP/1.1 429 ")
         for client in clients:
             client.close()
+        # until the time limit of two seconds has passed
         wait_until(lambda: observer.execute(waiting, [2]).fetchone()[0] == 3)
         other.execute("COMMIT")
         # They end at the first row, neither complete nor waiting for their
@@ -287,13 +288,13 @@ def create_bookmarks(service, stopped, acknowledged, refused):
     """
     while not stopped.is_set():
         url = new_url()
-        # Such a call may or may not have created its bookmark.
+        # A call without a response may or may not have created its bookmark.
         with suppress(httpx.TransportError):
-            (
-                acknowledged
-                if service.create_bookmark(url=url).status_code == 201
-                else refused
-            ).add(url)
+            response = service.create_bookmark(url=url)
+            if response.status_code == 201:
+                acknowledged.add(url)
+            else:
+                refused.add(url)
 
 
 @contextmanager
@@ -306,12 +307,8 @@ def download(service):
     with service.client() as client:
         for batch in range(2):
             items = [{"url": f"{url}{batch}/{number}"} for number in range(100)]
-            assert (
-                client.post(
-                    "/v1/bookmarks/batch", json={"bookmarks": items}
-                ).status_code
-                == 200
-            )
+            response = client.post("/v1/bookmarks/batch", json={"bookmarks": items})
+            assert response.status_code == 200
     token = f"Authorization: Bearer {service.access_token}"
 
     with socket.socket() as connection:
@@ -327,12 +324,10 @@ def test_killing_a_worker_loses_no_acknowledged_write(sqlite_service):
     """A download that was in progress is shorter than its ``Content-Length``,
     so that the client sees the failure.
     """
-    workers, stopped, acknowledged, refused = (
-        sqlite_service.worker_pids(),
-        threading.Event(),
-        set(),
-        set(),
-    )
+    workers = sqlite_service.worker_pids()
+    stopped = threading.Event()
+    acknowledged = set()
+    refused = set()
     with download(sqlite_service) as receive, ThreadPoolExecutor(4) as pool:
         received = receive()
         calls = [

@@ -112,7 +112,9 @@ def openapi_generator(tmp_path_factory, document_file):
     long for three languages as for one.
     """
     folder = tmp_path_factory.mktemp("openapi_generator")
-    without = dict.fromkeys(["apiDocs", "modelDocs", "apiTests", "modelTests"], "false")
+    left_out = dict.fromkeys(
+        ["apiDocs", "modelDocs", "apiTests", "modelTests"], "false"
+    )
     for language in LANGUAGES:
         configuration = {
             "generatorName": language,
@@ -122,7 +124,7 @@ def openapi_generator(tmp_path_factory, document_file):
                 "apis": "",
                 "models": "",
                 "supportingFiles": "",
-                **without,
+                **left_out,
             },
         }
         (folder / f"{language}.json").write_text(json.dumps(configuration))
@@ -206,34 +208,32 @@ def driver(service, client):
         [*command, service.base_url], cwd=folder, env=ENVIRONMENT, text=True, **pipes
     ) as program:
 
-        def make(line):
-            program.stdin.write(json.dumps(line) + "\n")
+        def make(call):
+            program.stdin.write(json.dumps(call) + "\n")
             program.stdin.flush()
-            text = program.stdout.readline()
-            assert text, (line, program.communicate())
-            answer = json.loads(text)
+            line = program.stdout.readline()
+            assert line, (call, program.communicate())
+            answer = json.loads(line)
             return answer["status"], answer["content"], answer["parsed"]
 
         yield make
-        program.stdin.close()
+        program.stdin.close()  # ends the program
 
 
 def authorization(document, service, call):
     """Return the header ``Authorization`` for the operation of the call."""
-    security = operations_of(document)[call.operation][2]["security"]
-    return (
-        f"Token {service.api_token}"
-        if "UsergroupsApiToken" in security[0]
-        else f"Bearer {service.access_token}"
-    )
+    _, _, operation = operations_of(document)[call.operation]
+    [scheme] = operation["security"]
+    if "UsergroupsApiToken" in scheme:
+        return f"Token {service.api_token}"
+    return f"Bearer {service.access_token}"
 
 
 def comparable(value):
-    """Return a value of JSON in which the same times are equal, nulls are left
-    out, and empty objects are lists.
+    """Return a JSON value without the differences between the languages.
 
-    Go writes times without trailing zeros and leaves nulls out. PHP has no
-    empty objects.
+    Go writes times without trailing zeros and leaves out nulls: parse times,
+    and remove nulls. PHP has no empty objects: make them lists.
     """
     if isinstance(value, dict) and value:
         return {
@@ -241,11 +241,9 @@ def comparable(value):
         }
     if isinstance(value, dict | list):
         return [comparable(item) for item in value]
-    return (
-        datetime.fromisoformat(value)
-        if isinstance(value, str) and TIME.match(value)
-        else value
-    )
+    if isinstance(value, str) and TIME.match(value):
+        return datetime.fromisoformat(value)
+    return value
 
 
 @pytest.mark.parametrize(
@@ -264,14 +262,15 @@ def test_every_call_is_made(service, document_file, client, request):
     with driver(service, request.getfixturevalue(client)) as make:
         for call in CALLS:
             parameters, body = resolved([call.parameters, call.body], answers)
-            header = authorization(document, service, call)
-            line = {
-                "operation": call.operation,
-                "parameters": parameters,
-                "body": body,
-                "file": call.file,
-            }
-            status, content, parsed = make({**line, "authorization": header})
+            status, content, parsed = make(
+                {
+                    "operation": call.operation,
+                    "parameters": parameters,
+                    "body": body,
+                    "file": call.file,
+                    "authorization": authorization(document, service, call),
+                }
+            )
 
             assert status == call.status, (call, content)
             # The model has everything that was in the answer, and nothing

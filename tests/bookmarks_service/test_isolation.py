@@ -106,20 +106,23 @@ def stored():
     return [list(rows) for rows in (*(each.values() for each in models), tokens)]
 
 
-def answer(client, header, call, names):
+def answer(client, authorization, call, names):
     """Make a call, after each of the ``names`` in braces is replaced by its
     value.
     """
     method, path, body = call
     text = json.dumps(body)
     for name, value in names.items():
-        path, text = (
-            path.replace(f"{{{name}}}", str(value)),
-            text.replace(f"{{{name}}}", str(value)),
-        )
-    return client.generic(
-        method, path, text, "application/json", headers={"Authorization": header}
-    )
+        placeholder = f"{{{name}}}"
+        path = path.replace(placeholder, str(value))
+        text = text.replace(placeholder, str(value))
+    headers = {"Authorization": authorization}
+    return client.generic(method, path, text, "application/json", headers=headers)
+
+
+def get(client, authorization, path):
+    """Return the JSON of the answer to a GET call."""
+    return client.get(path, headers={"Authorization": authorization}).json()
 
 
 @pytest.mark.parametrize("owner", OTHER_OWNERS)
@@ -128,12 +131,12 @@ def answer(client, header, call, names):
 )
 def test_user_groups_of_another_owner_do_not_exist(client, user_group, owner, call):
     theirs = objects_of(OTHER_OWNERS[owner](user_group))
-    header = f"Token {ApiTokenFactory(team=user_group.team, recently_used=True).secret}"
+    token = ApiTokenFactory(team=user_group.team, recently_used=True)
+    authorization = f"Token {token.secret}"
     before = stored()
 
-    for_theirs, for_unknown = (
-        answer(client, header, call, names) for names in (theirs, UNKNOWN)
-    )
+    for_theirs = answer(client, authorization, call, theirs)
+    for_unknown = answer(client, authorization, call, UNKNOWN)
 
     assert for_theirs.status_code == 404
     assert comparable(for_theirs) == comparable(for_unknown)
@@ -148,14 +151,12 @@ def test_bookmarks_and_collections_of_another_owner_do_not_exist(
 ):
     theirs = objects_of(UserGroupFactory(team=user_group.team))
     own = {"own_bookmark": BookmarkFactory(user_group=user_group).pk}
-    header = (
-        f"Bearer {AccessTokenFactory(user_group=user_group, recently_used=True).secret}"
-    )
+    token = AccessTokenFactory(user_group=user_group, recently_used=True)
+    authorization = f"Bearer {token.secret}"
     before = stored()
 
-    for_theirs, for_unknown = (
-        answer(client, header, call, {**own, **names}) for names in (theirs, UNKNOWN)
-    )
+    for_theirs = answer(client, authorization, call, {**own, **theirs})
+    for_unknown = answer(client, authorization, call, {**own, **UNKNOWN})
 
     assert (for_theirs.status_code, for_theirs.content) == (
         for_unknown.status_code,
@@ -171,13 +172,9 @@ def test_lists_have_only_the_objects_of_the_owner(client, user_group, owner):
     api = f"Token {ApiTokenFactory(team=user_group.team).secret}"
     bearer = f"Bearer {AccessTokenFactory(user_group=user_group).secret}"
 
-    groups = answer(client, api, ("GET", "/api/users", {}), {}).json()["user_groups"]
-    bookmarks = answer(client, bearer, ("GET", "/v1/bookmarks", {}), {}).json()[
-        "bookmarks"
-    ]
-    collections = answer(client, bearer, ("GET", "/v1/collections", {}), {}).json()[
-        "collections"
-    ]
+    groups = get(client, api, "/api/users")["user_groups"]
+    bookmarks = get(client, bearer, "/v1/bookmarks")["bookmarks"]
+    collections = get(client, bearer, "/v1/collections")["collections"]
 
     assert [group["provided_id"] for group in groups] == [user_group.provided_id]
     assert [bookmark["id"] for bookmark in bookmarks] == [str(own["bookmark"])]
@@ -186,16 +183,11 @@ def test_lists_have_only_the_objects_of_the_owner(client, user_group, owner):
 
 def test_a_cursor_of_another_owner_shows_only_own_objects(client, user_group):
     theirs = UserGroupFactory.create_batch(3, team=UserGroupFactory().team)
-    theirs_token, own_token = (
-        ApiTokenFactory(team=group.team).secret for group in (theirs[0], user_group)
-    )
-    link = answer(
-        client, f"Token {theirs_token}", ("GET", "/api/users?limit=1", {}), {}
-    ).json()["next"]
+    their_token = ApiTokenFactory(team=theirs[0].team).secret
+    own_token = ApiTokenFactory(team=user_group.team).secret
+    link = get(client, f"Token {their_token}", "/api/users?limit=1")["next"]
 
-    groups = answer(client, f"Token {own_token}", ("GET", link, {}), {}).json()[
-        "user_groups"
-    ]
+    groups = get(client, f"Token {own_token}", link)["user_groups"]
 
     assert {group["provided_id"] for group in groups} <= {user_group.provided_id}
 

@@ -52,16 +52,19 @@ def test_the_admin_uses_the_language_of_the_browser(admin_client, accepted, lang
     assert "Accept-Language" in page["Vary"]
 
 
-@pytest.mark.parametrize("path", ["/", "/admin/login/", "/admin/unknown/"])
+@pytest.mark.parametrize(
+    ("visitor", "path"),
+    [
+        ("admin_client", "/"),
+        ("client", "/admin/login/"),
+        ("admin_client", "/admin/unknown/"),
+    ],
+)
 def test_the_start_page_the_login_page_and_a_missing_page_are_german(
-    client, admin_client, path
+    request, visitor, path
 ):
     """test_handlers.py has the other error pages."""
-    page = (
-        (client if "login" in path else admin_client)
-        .get(path, **GERMAN)
-        .content.decode()
-    )
+    page = request.getfixturevalue(visitor).get(path, **GERMAN).content.decode()
 
     assert '<html lang="de"' in page
     assert in_english(page) == set()

@@ -68,9 +68,9 @@ def values():
 
 def test_the_documented_alerts_are_valid():
     documented = names(section("observability", "Metrics"))
-    rules = yaml.safe_load((ROOT / "docs/examples/alerts.yaml").read_text())["groups"][
-        0
-    ]["rules"]
+    alerts = yaml.safe_load((ROOT / "docs/examples/alerts.yaml").read_text())
+    [group] = alerts["groups"]
+    rules = group["rules"]
 
     assert len(rules) == 2
     for rule in rules:
@@ -140,7 +140,9 @@ def metered(tmp_path_factory):
     metrics.
     """
     folder = tmp_path_factory.mktemp("metrics")
-    log, metrics, port = folder / "metrics_server.log", folder / "metrics", free_port()
+    log = folder / "metrics_server.log"
+    port = free_port()
+    metrics = folder / "metrics"
     metrics.mkdir()
     variables = {"PROMETHEUS_MULTIPROC_DIR": str(metrics)}
     options = ["--interface", "wsgi", "--port", str(port), "--no-metrics"]
@@ -164,7 +166,7 @@ def metered(tmp_path_factory):
     with (
         empty_database(folder) as database_url,
         Service(folder, database_url, **variables) as service,
-        # no settings of the service
+        # The metrics server needs no settings of the service.
         running_server(command, log, is_ready, cwd=ROOT, env=environment(**variables)),
     ):
         yield service, scrape

@@ -153,7 +153,9 @@ def test_a_body_with_any_method_gets_json(nginx, https_service, method):
 def test_a_large_body_is_refused_in_json_or_on_a_page(
     nginx, tmp_path, version, path, begins
 ):
-    used, status, body = nginx.curl(path, version, {}, tmp_path, b" " * (9 * MIB))
+    used, status, body = nginx.curl(
+        path, version, headers={}, folder=tmp_path, body=b" " * (9 * MIB)
+    )
 
     assert (used, status) == (version, "413")
     assert body.startswith(begins)
@@ -344,13 +346,9 @@ def test_the_requests_in_progress_of_an_address_are_limited(
                 socket.create_connection(("127.0.0.1", nginx.port))
             )
             connection.sendall(head.encode())
-        wait_until(
-            lambda: (
-                nginx.send(f"GET {path}".encode() + HEAD + b"\r\n")[0].split()[1]
-                == "429"
-            )
-        )
-        refused, _ = nginx.send(f"GET {path}".encode() + HEAD + b"\r\n")
+        request = f"GET {path}".encode() + HEAD + b"\r\n"
+        wait_until(lambda: nginx.send(request)[0].split()[1] == "429")
+        refused, _ = nginx.send(request)
         with nginx.client(https_service, "127.0.0.7") as client:
             other = client.get(path)
 
@@ -402,20 +400,19 @@ class NginxForSeveralHosts(Nginx):
 
     def documented(self):
         [upstreams] = blocks(section("scaling", "Several hosts"), "nginx")
-        first, rest = super().documented().split("upstream bookmarks_service {")
-        return first + upstreams + rest[rest.index("# The X-Request-ID") :]
+        start, rest = super().documented().split("upstream bookmarks_service {")
+        # Replace everything up to the first comment behind the upstreams.
+        return start + upstreams + rest[rest.index("# The X-Request-ID") :]
 
     def replacements(self, address, bulk_address):
         unreachable = f"127.0.0.1:{free_port()}"
         replacements = super().replacements(address, bulk_address)
-        del (
-            replacements["server 127.0.0.1:8000;"],
-            replacements["server 127.0.0.1:8001;"],
-        )
-        hosts = {"10.0.0.11:8000": unreachable, "10.0.0.11:8001": unreachable}
+        del replacements["server 127.0.0.1:8000;"]
+        del replacements["server 127.0.0.1:8001;"]
         return {
             **replacements,
-            **hosts,
+            "10.0.0.11:8000": unreachable,
+            "10.0.0.11:8001": unreachable,
             "10.0.0.12:8000": address,
             "10.0.0.12:8001": bulk_address,
         }

@@ -46,14 +46,10 @@ headers = {{ Authorization = "Bearer {access_token}" }}
 def test_schemathesis_finds_no_failure(service, tmp_path):
     # The calls may delete all that the tokens give access to, so these get a
     # user group and a team of their own.
-    headers, group = (
-        {"Authorization": f"Token {service.api_token}"},
-        {"user_group_id": "schemathesis"},
-    )
-    assert (
-        service.request("POST", "/api/user", json=group, headers=headers).status_code
-        == 201
-    )
+    headers = {"Authorization": f"Token {service.api_token}"}
+    group = {"user_group_id": "schemathesis"}
+    created = service.request("POST", "/api/user", json=group, headers=headers)
+    assert created.status_code == 201
     issued = service.request(
         "POST", "/api/user/access-tokens", json=group, headers=headers
     ).json()["access_token"]

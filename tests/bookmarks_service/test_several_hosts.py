@@ -77,9 +77,8 @@ def log_in(service, password):
     ids=["calls of a token", "failed authentications"],
 )
 def test_hosts_count_calls_together(hosts, path, token, statuses):
-    headers = {
-        "Authorization": f"Bearer {hosts[0].access_token if token == 'valid' else 'x'}"
-    }
+    tokens = {"valid": hosts[0].access_token, "invalid": "x"}
+    headers = {"Authorization": f"Bearer {tokens[token]}"}
 
     answers = [
         hosts[number % 2].request("GET", path, headers=headers) for number in range(30)

@@ -128,13 +128,15 @@ def test_the_scope_of_the_roles_is_requested_if_the_provider_has_it(client, prov
 
 
 def test_tokens_with_es256_are_accepted(client, provider):
-    provider.algorithm, provider.key = "ES256", KEYS["ES256"]
+    provider.algorithm = "ES256"
+    provider.key = KEYS["ES256"]
 
     assert sign_in(client).status_code == 302
 
 
 def test_roles_in_the_id_token_are_accepted(client, provider):
-    provider.roles, provider.id_token = [], {"roles": "Managers"}
+    provider.roles = []
+    provider.id_token = {"roles": "Managers"}
 
     sign_in(client)
 
@@ -229,7 +231,8 @@ def test_accounts_are_identified_by_the_subject_only(client, provider):
     assert [user.get_full_name() for user in others] == ["Anna Meyer", "Anna Schmidt"]
     assert not any(user.is_superuser for user in others)
     local.refresh_from_db()
-    assert local.is_superuser and local.check_password("a-password")
+    assert local.is_superuser
+    assert local.check_password("a-password")
 
 
 @pytest.mark.parametrize(
@@ -251,12 +254,12 @@ def test_any_name_can_be_stored(client, provider, userinfo, name):
 
 
 @pytest.mark.parametrize(
-    ("responses", "logged"),
+    ("responses", "expected"),
     [
-        ({}, ""),
+        ({}, (302, "")),
         (
             {"userinfo": (401, None)},
-            "Single sign-on failed: HTTPError <Response [401]>",
+            (502, "Single sign-on failed: HTTPError <Response [401]>"),
         ),
         (
             {
@@ -265,20 +268,21 @@ def test_any_name_can_be_stored(client, provider, userinfo, name):
                     {"error": "an-access-token", "error_description": "Anna Schmidt"},
                 )
             },
-            "failed: OAuthError",
+            (502, "failed: OAuthError"),
         ),
     ],
     ids=["success", "status", "error"],
 )
 def test_no_token_or_claim_is_in_a_session_or_logged(
-    client, provider, caplog, responses, logged
+    client, provider, caplog, responses, expected
 ):
+    status, logged = expected
     caplog.set_level("INFO")
     provider.responses = responses
     address = go_to_provider(client)
     code = parse_qs(urlsplit(address).query)["code"][0]
 
-    assert come_back(client, address).status_code == (502 if responses else 302)
+    assert come_back(client, address).status_code == status
     stored = str([session.get_decoded() for session in Session.objects.all()])
     assert logged in caplog.text
     # The provider issues "an-access-token" and an ID token, which begins with
@@ -430,7 +434,8 @@ def test_the_cookie_of_a_sign_in_is_for_its_pages_and_not_for_scripts(
         600,
         "Lax",
     )
-    assert cookie["httponly"] and cookie["secure"]
+    assert cookie["httponly"]
+    assert cookie["secure"]
 
 
 def test_the_cookie_is_deleted_when_the_operator_comes_back(client, provider):
@@ -503,7 +508,8 @@ def test_passwords_can_be_switched_off(client, provider, settings):
     User.objects.create_superuser("operator", password="a-password")
 
     page = client.get("/admin/login/").content.decode()
-    assert "Sign in with single sign-on" in page and 'name="password"' not in page
+    assert "Sign in with single sign-on" in page
+    assert 'name="password"' not in page
     login = client.post(
         "/admin/login/", {"username": "operator", "password": "a-password"}
     )

@@ -49,11 +49,9 @@ class ReplicaRouter:
     """
 
     def db_for_read(self, model, **hints):
-        return (
-            "replica"
-            if model._meta.app_label in ("usergroups", "bookmarks")
-            else "default"
-        )
+        if model._meta.app_label in ("usergroups", "bookmarks"):
+            return "replica"
+        return "default"
 
     def db_for_write(self, model, **hints):
         return "default"

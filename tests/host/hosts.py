@@ -103,20 +103,21 @@ class Host(NamedTuple):
         """
         app = call.path.split("/")[1]
         headers = dict(call.headers)
-        body = call.body
-        if isinstance(body, dict):
+        content = call.body
+        if isinstance(content, dict):
             headers["Content-Type"] = "application/json"
-            body = fill_in(json.dumps(body, ensure_ascii=False)).encode()
+            content = fill_in(json.dumps(content, ensure_ascii=False)).encode()
+        elif isinstance(content, tuple):
+            content = iter(content)  # so that httpx sends chunks
         if call.authorization is not None:
-            seeded = SECRETS.get(f"{SCHEMES[app]} {call.authorization}")
-            headers["Authorization"] = (
-                f"{SCHEMES[app]} {seeded}" if seeded else fill_in(call.authorization)
-            )
-        url = address + self.prefixes[app] + fill_in(call.path)
-        content = iter(body) if isinstance(body, tuple) else body
+            authorization = call.authorization
+            seeded = SECRETS.get(f"{SCHEMES[app]} {authorization}")
+            if seeded is not None:
+                authorization = f"{SCHEMES[app]} {seeded}"
+            headers["Authorization"] = fill_in(authorization)
         return httpx.request(
             call.method,
-            url,
+            address + self.prefixes[app] + fill_in(call.path),
             content=content,
             headers=headers,
             timeout=TIMEOUT,

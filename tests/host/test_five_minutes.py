@@ -85,13 +85,11 @@ def project(tmp_path_factory, wheel):  # noqa: F811
     project.share_dependencies()
     project.run(START_PROJECT)
     project.run(".venv/bin/python manage.py migrate")
-    project.original = (
-        project.settings.read_text(),
-        project.urls.read_text(),
-        project.database(),
-    )
-    project.settings.write_text(project.original[0] + in_settings)
-    project.urls.write_text(project.original[1] + in_urls)
+    settings = project.settings.read_text()
+    urls = project.urls.read_text()
+    project.original = (settings, urls, project.database())
+    project.settings.write_text(settings + in_settings)
+    project.urls.write_text(urls + in_urls)
     project.secret = project.run(MIGRATE_AND_CREATE_TOKEN).splitlines()[-1]
     return project
 
@@ -140,17 +138,18 @@ def test_unknown_paths_are_answered_in_json(server, path):
 
 def test_the_documented_steps_to_an_openapi_document_work(project):
     in_settings, in_urls, *_ = blocks(section("plug-in", "OpenAPI"), "python")
-    before = project.settings.read_text(), project.urls.read_text()
-    project.settings.write_text(before[0] + in_settings)
-    project.urls.write_text(before[1] + in_urls)
+    settings = project.settings.read_text()
+    urls = project.urls.read_text()
+    project.settings.write_text(settings + in_settings)
+    project.urls.write_text(urls + in_urls)
 
     project.run(
         ".venv/bin/python manage.py spectacular --validate --fail-on-warn "
         "--file=schema.yaml"
     )
 
-    project.settings.write_text(before[0])
-    project.urls.write_text(before[1])
+    project.settings.write_text(settings)
+    project.urls.write_text(urls)
     assert "/links/v1/bookmarks:" in (project.folder / "schema.yaml").read_text()
 
 

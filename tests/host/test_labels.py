@@ -32,12 +32,10 @@ def test_the_tables_have_the_labels_in_their_names():
 def test_the_admin_has_its_pages(admin_client, model, page):
     BookmarkFactory()
 
-    assert (
-        admin_client.get(
-            reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_{page}")
-        ).status_code
-        == 200
-    )
+    url_name = f"{model._meta.app_label}_{model._meta.model_name}_{page}"
+    response = admin_client.get(reverse(f"admin:{url_name}"))
+
+    assert response.status_code == 200
 
 
 def test_a_file_is_imported_in_the_admin(admin_client):

@@ -22,24 +22,19 @@ def team():
 def test_only_the_secret_of_a_new_token_is_written_to_standard_output(team, capsys):
     before = timezone.now()
     options = [
-        "--environment",
-        "Testing",
+        "--environment=Testing",
         "--read-only",
-        "--expires-in",
-        "30",
-        "--name",
-        "CI",
+        "--expires-in=30",
+        "--name=CI",
     ]
     call_command("create_api_token", "--team", "Acme", *options)
 
     out, err = capsys.readouterr()
     token = ApiToken.objects.authenticate(out.removesuffix("\n"))
-    assert (token.team, token.environment, token.read_only, token.name) == (
-        team,
-        "Testing",
-        True,
-        "CI",
-    )
+    assert token.team == team
+    assert token.environment == "Testing"
+    assert token.read_only
+    assert token.name == "CI"
     assert before <= token.expires_at - timedelta(days=30) <= timezone.now()
     assert out.strip() not in err
 
@@ -48,12 +43,10 @@ def test_a_team_is_created_with_its_first_token():
     call_command("create_api_token", "--team", "New", "--create-team")
 
     token = ApiToken.objects.get(team__name="New")
-    assert (token.environment, token.read_only, token.expires_at, token.name) == (
-        "",
-        False,
-        None,
-        "",
-    )
+    assert token.environment == ""
+    assert not token.read_only
+    assert token.expires_at is None
+    assert token.name == ""
 
 
 @pytest.mark.parametrize(
@@ -112,18 +105,19 @@ def test_a_team_has_a_limited_number_of_active_tokens(team):
 
 def test_tokens_are_deleted_a_year_after_they_expired_or_were_revoked(capsys):
     now = timezone.now()
-    year = now - timedelta(days=365)
-    less = now - timedelta(days=364)
+    tomorrow = now + timedelta(days=1)
+    a_year_ago = now - timedelta(days=365)
+    later = now - timedelta(days=364)
     kept = [
         ApiTokenFactory(created_at=now - timedelta(days=999)),
-        ApiTokenFactory(expires_at=less),
-        ApiTokenFactory(revoked_at=less),
-        ApiTokenFactory(expires_at=now + timedelta(days=1), revoked_at=less),
+        ApiTokenFactory(expires_at=later),
+        ApiTokenFactory(revoked_at=later),
+        ApiTokenFactory(expires_at=tomorrow, revoked_at=later),
     ]
-    ApiTokenFactory(expires_at=year)
-    ApiTokenFactory(revoked_at=year)
-    ApiTokenFactory(expires_at=now + timedelta(days=1), revoked_at=year)
-    AccessTokenFactory(expires_at=year, revoked_at=less)
+    ApiTokenFactory(expires_at=a_year_ago)
+    ApiTokenFactory(revoked_at=a_year_ago)
+    ApiTokenFactory(expires_at=tomorrow, revoked_at=a_year_ago)
+    AccessTokenFactory(expires_at=a_year_ago, revoked_at=later)
 
     call_command("delete_old_tokens")
 
@@ -139,6 +133,6 @@ def test_old_tokens_are_deleted_in_chunks(team):
     statements = queries_of(call_command, "delete_old_tokens")
 
     assert not ApiToken.objects.exists()
-    # Three chunks of a page and a deletion, an empty page, and that of the
-    # access tokens.
+    # For each of three chunks, a SELECT of the keys and a DELETE. Then a SELECT
+    # that finds no more keys, and one for the access tokens.
     assert len(statements) == 3 * 2 + 1 + 1

@@ -43,9 +43,9 @@ def test_the_checksum_detects_a_mistyped_character(data):
         )
     )
 
-    assert not secret_format.is_well_formed(
-        TOKEN[:position] + character + TOKEN[position + 1 :], "abc"
-    )
+    mistyped = TOKEN[:position] + character + TOKEN[position + 1 :]
+
+    assert not secret_format.is_well_formed(mistyped, "abc")
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,9 @@ def test_a_successor_inherits_no_use():
 
     successor, _ = token.rotate(timedelta(hours=1))
 
-    assert (
-        successor.last_used_at,
-        successor.last_used_address,
-        successor.last_used_agent,
-    ) == (None, "", "")
+    assert successor.last_used_at is None
+    assert successor.last_used_address == ""
+    assert successor.last_used_agent == ""
 
 
 def last_used_at(token):
@@ -170,9 +168,8 @@ def test_a_failed_write_leaves_an_outer_transaction_usable():
     token = ApiTokenFactory()
 
     def fail_in_the_database(execute, sql, params, many, context):
-        return execute(
-            sql.replace("UPDATE", "UPDATE no_such_table", 1), params, many, context
-        )
+        invalid = sql.replace("UPDATE", "UPDATE no_such_table", 1)
+        return execute(invalid, params, many, context)
 
     with transaction.atomic():
         with connection.execute_wrapper(fail_in_the_database):
@@ -213,10 +210,8 @@ def test_the_address_and_the_user_agent_are_written_with_the_time_of_the_last_us
         if query.startswith("UPDATE") and "last_used_at" in query
     ]
     api_token.refresh_from_db()
-    assert (api_token.last_used_address, api_token.last_used_agent) == (
-        "127.0.0.1",
-        "curl/8",
-    )
+    assert api_token.last_used_address == "127.0.0.1"
+    assert api_token.last_used_agent == "curl/8"
     assert "last_used_address" in last_use_query
     assert "last_used_agent" in last_use_query
 

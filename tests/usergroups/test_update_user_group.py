@@ -71,12 +71,13 @@ def test_omitted_fields_are_unchanged(update_user_group):
         properties={"a": 1},
         updated_at=YEARS_AGO,
     )
-    before = UserGroup.objects.filter(pk=user_group.pk).values().get()
+    row = UserGroup.objects.filter(pk=user_group.pk).values()
+    before = row.get()
 
     response = update_user_group({"user_group_id": user_group.provided_id})
 
     assert response.json()["user_group"]["properties"] == {"a": 1}
-    assert UserGroup.objects.filter(pk=user_group.pk).values().get() == before
+    assert row.get() == before
 
 
 @pytest.mark.parametrize(
@@ -262,9 +263,9 @@ def test_an_update_takes_two_statements(update_user_group, user_group):
         "properties": {},
     }
 
-    token, update = queries_of(update_user_group, body)
+    select_token, update = queries_of(update_user_group, body)
 
-    # the token with its team
-    assert token.startswith("SELECT") and "usergroups_team" in token
-    # the given fields, and the group after the update
-    assert update.startswith("UPDATE") and "RETURNING" in update
+    assert select_token.startswith("SELECT")
+    assert "usergroups_team" in select_token  # by a join
+    assert update.startswith("UPDATE")
+    assert "RETURNING" in update  # instead of another SELECT for the response

@@ -92,15 +92,11 @@ def test_a_group_is_created(call_usergroups, api_token):
         "user_group": user_group_json(user_group),
         "new_user_group": True,
     }
-    assert (user_group.name, user_group.mapping, user_group.properties) == (
-        "New",
-        {"40": 1},
-        {"a": 1},
-    )
-    assert (user_group.team, user_group.environment) == (
-        api_token.team,
-        api_token.environment,
-    )
+    assert user_group.name == "New"
+    assert user_group.mapping == {"40": 1}
+    assert user_group.properties == {"a": 1}
+    assert user_group.team == api_token.team
+    assert user_group.environment == api_token.environment
 
 
 def test_an_existing_group_is_returned_unchanged(call_usergroups, user_group):
@@ -145,11 +141,7 @@ def test_a_concurrent_deletion_of_the_team_is_answered_with_401(
 def test_a_concurrently_created_group_is_found(
     call_usergroups, user_group, url_name, properties
 ):
-    """A batch updates the group.
-
-    A single call returns it unchanged. Both ignore the other's fields in the
-    body.
-    """
+    """A batch updates the group, and a single call returns it unchanged."""
     insert = (
         "INSERT INTO usergroups_usergroup (team_id, environment, provided_id, name, "
         "token, mapping, properties, created_at, updated_at) VALUES "
@@ -256,6 +248,10 @@ def test_any_text_that_is_not_a_token_raises_does_not_exist(user_group, token):
 # POST api/users/batch
 
 
+def attributes_of(result):
+    return [error["attr"] for error in result["errors"]]
+
+
 def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     items = [
         {"user_group_id": "new", "properties": {"a": 1.0}},
@@ -295,13 +291,11 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
         "user_group": user_group_json(user_group),
         "new_user_group": False,
     }
-    assert results[2]["errors"][0]["attr"] == "name"
-    assert results[2]["errors"][1]["attr"] == "mapping.1"
-    assert [result["errors"][0]["attr"] for result in results[3:6]] == [
-        "user_group_id",
-        None,
-        None,
-    ]
+    invalid, empty, text, null = results[2:6]
+    assert attributes_of(invalid) == ["name", "mapping.1"]
+    assert attributes_of(empty) == ["user_group_id"]
+    assert attributes_of(text) == [None]
+    assert attributes_of(null) == [None]
     assert (new.name, new.properties) == ("Named", {"a": 1.0})
     assert (user_group.name, user_group.mapping) == (old_name, {"40": "eu"})
 
@@ -324,30 +318,24 @@ def test_invalid_batches_are_refused(call_usergroups, body, code):
 
 def test_a_batch_takes_few_statements(call_usergroups, user_group):
     existing = UserGroupFactory.create_batch(400, team=user_group.team)
-    ids = [
-        *(group.provided_id for group in existing),
-        *(f"new_{n}" for n in range(600)),
-    ]
-    body = {
-        "user_groups": [
-            {"user_group_id": provided_id, "name": "New"} for provided_id in ids
-        ]
-    }
+    ids = [group.provided_id for group in existing]
+    ids += [f"new_{n}" for n in range(600)]
+    items = [{"user_group_id": provided_id, "name": "New"} for provided_id in ids]
 
-    queries = queries_of(lambda: call_usergroups("POST", "users-batch", body))
+    queries = queries_of(call_usergroups, "POST", "users-batch", {"user_groups": items})
 
     # bulk_create() inserts the new groups and updates the others (ON
     # CONFLICT). It needs several statements if the database limits the
     # parameters of a statement: a new group has 9, and an existing one 10,
     # with its id.
     max_parameters = connection.features.max_query_params or 10**6
-    inserts = sum(sql.startswith("INSERT") for sql in queries)
-    assert inserts == ceil(600 / (max_parameters // 9)) + ceil(
-        400 / (max_parameters // 10)
-    )
+    inserts_of_new = ceil(600 / (max_parameters // 9))
+    inserts_of_existing = ceil(400 / (max_parameters // 10))
+    inserts = [sql for sql in queries if sql.startswith("INSERT")]
+    assert len(inserts) == inserts_of_new + inserts_of_existing
     # The others read the token, the sizes of the stored groups (to limit the
     # response), these groups and the new ones.
-    assert len(queries) - inserts == 4
+    assert len(queries) - len(inserts) == 4
     assert UserGroup.objects.filter(name="New").count() == 1000
 
 
@@ -356,9 +344,8 @@ def test_a_batch_takes_few_statements(call_usergroups, user_group):
 
 def follow(call_usergroups, link):
     """Return the page to which the link of another page refers."""
-    return call_usergroups(
-        "GET", "users", query=dict(parse_qsl(urlsplit(link).query))
-    ).json()
+    query = dict(parse_qsl(urlsplit(link).query))
+    return call_usergroups("GET", "users", query=query).json()
 
 
 def test_groups_are_listed_newest_first(call_usergroups, user_group):

@@ -43,7 +43,9 @@ def plain(parsed):
     """Return a model as it would be in JSON, or the text of a file."""
     if isinstance(parsed, bytes):
         return parsed.decode()
-    return parsed.to_dict() if hasattr(parsed, "to_dict") else parsed
+    if hasattr(parsed, "to_dict"):
+        return parsed.to_dict()
+    return parsed
 
 
 for line in sys.stdin:

@@ -19,7 +19,7 @@ def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group
     Note.objects.create(user_group=user_group, above=note)
     Mention.objects.create(token=user_group)
     Mark.objects.create(user_group=user_group)  # SET_NULL
-    # RESTRICT, which permits it since the note is deleted too
+    # RESTRICT, which permits the deletion because the note is deleted too
     Step.objects.create(user_group=user_group, note=note)
 
     page = admin_client.get(url("usergroups_team_delete", user_group.team.pk))
@@ -42,9 +42,10 @@ def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group
 def test_protected_rows_prevent_the_deletion_of_all_others(user_group, owner):
     BookmarkFactory.create_batch(3, user_group=user_group)
     Pin.objects.create(user_group=user_group)  # PROTECT
+    rows = {"user_group": user_group, "team": user_group.team}
 
     with pytest.raises(ProtectedError):
-        {"user_group": user_group, "team": user_group.team}[owner].delete()
+        rows[owner].delete()
 
     assert UserGroup.objects.exists()
     assert Bookmark.objects.count() == 3
