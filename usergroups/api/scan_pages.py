@@ -52,8 +52,8 @@ class ScanPage(Page[M]):
         if last_scanned is not None:
             # Not exclude(), because PostgreSQL cannot use an index for the
             # negation of a row comparison.
-            until = LessThanOrEqual if self.ascending else GreaterThanOrEqual
-            found = found.filter(self._compare(ordered, last_scanned, until))
+            up_to = LessThanOrEqual if self.ascending else GreaterThanOrEqual
+            found = found.filter(self._compare(ordered, last_scanned, up_to))
         return self.load(found, number), last_scanned
 
     def _last_scanned(self, ordered: QuerySet[M]) -> Position | None:
@@ -72,4 +72,5 @@ class ScanPage(Page[M]):
         if number >= len(sizes):
             return None
         positions = ordered.values_list(self.time_field, self.key)
-        return next(iter(positions[number - 1 : number]), None)
+        # None if that row has been deleted meanwhile.
+        return positions[number - 1 : number].first()
