@@ -171,8 +171,8 @@ def _may_be_migrated(alias: str) -> bool:
 
 def _encoding(connection: BaseDatabaseWrapper) -> str:
     """Return PostgreSQL's name for the encoding of the database."""
-    # SQLite counts characters in each of its encodings. Other databases are
-    # not supported.
+    # The check is about databases that count bytes instead of characters.
+    # SQLite always counts characters. Other databases are not supported.
     if connection.vendor != "postgresql":
         return "UTF8"
     with connection.cursor() as cursor:

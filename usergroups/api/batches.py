@@ -113,11 +113,11 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
         super().__init__(
             read_only=True, help_text="One result for each item, in the same order."
         )
-        self.succeeded = result()
-        # Only FailedItems have these fields, and they are not serialized. DRF
-        # would look for the fields in every result.
+        self.item_serializer = result()
+        # This serializer gets only items that succeeded. DRF would look for
+        # the fields of a FailedItem in each of them.
         for name in ("type", "errors"):
-            del self.succeeded.fields[name]
+            del self.item_serializer.fields[name]
         # Describe this instance in the OpenAPI document.
         extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
 
@@ -127,7 +127,7 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
             if isinstance(item, FailedItem):
                 represented.append(item)
             else:
-                represented.append(self.succeeded.to_representation(item))
+                represented.append(self.item_serializer.to_representation(item))
         return represented
 
 

@@ -47,11 +47,17 @@ class ScanPage(Page[M]):
     def select(
         self, ordered: QuerySet[M], number: int
     ) -> tuple[list[M], Position | None]:
+        """Return up to ``number`` rows that meet the condition, among those
+        that this call may scan, and the position of the last one it may scan.
+
+        The position is None if the call may scan all rows. If more rows are
+        found than the page has, the next page starts after the page instead.
+        """
         found = ordered.filter(self.condition)
         last_scanned = self._last_scanned(ordered)
         if last_scanned is not None:
-            # Not exclude(), because PostgreSQL cannot use an index for the
-            # negation of a row comparison.
+            # PostgreSQL cannot use an index for the negation of a row
+            # comparison, so do not exclude() the rows after the last one.
             up_to = LessThanOrEqual if self.ascending else GreaterThanOrEqual
             found = found.filter(self._compare(ordered, last_scanned, up_to))
         return self.load(found, number), last_scanned

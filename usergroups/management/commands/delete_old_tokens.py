@@ -24,8 +24,8 @@ class Command(OperatorCommand):
         while keys := list(rest.values_list("pk", flat=True)[:CHUNK]):
             tokens.filter(pk__in=keys).delete()
             self.deleted += len(keys)
-            # Continue after these rows, so that the next query does not pass
-            # over them again.
+            # Continue after these keys. PostgreSQL keeps deleted rows in the
+            # index until it vacuums the table, and would read them again.
             rest = rest.filter(pk__gt=keys[-1])
 
     def describe_progress(self) -> str:
