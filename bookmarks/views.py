@@ -125,7 +125,7 @@ class BookmarksView(AccessTokenView):
         "POST": serializers.NewBookmarkEnvelope,
     }
     # loaded for the user group in the response
-    owner_fields = {"POST": ("properties",)}
+    large_owner_fields = {"POST": ("properties",)}
     # A character of the parameter ``url`` may take twelve bytes, as in
     # %F0%9F%98%80.
     max_query_length = AccessTokenView.max_query_length + 12 * web_url.MAX_LENGTH
@@ -201,7 +201,7 @@ class BookmarkBatchView(AccessTokenView):
     request_serializers = {"POST": serializers.BookmarkBatchSerializer}
     response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
     # loaded for the user group in the response
-    owner_fields = {"POST": ("properties",)}
+    large_owner_fields = {"POST": ("properties",)}
     costly_methods = ("POST",)
     parser_classes = [BatchParser]
 

@@ -43,7 +43,7 @@ class TeamAdmin(OperatorAdmin[Team]):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(TokenAdmin[ApiToken]):
-    owner_fields = ("team", "environment")
+    owner_form_fields = ("team", "environment")
     owner_columns = ("team_link", "environment_badge")
     autocomplete_fields = ("team",)
     list_filter = (
@@ -81,16 +81,18 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     }
     empty_text = _("Applications create user groups with POST /api/user.")
 
-    # They cannot be changed later.
+    # These fields can be set only for a new group.
     fixed_fields = ("team", "environment", "provided_id")
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
             return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
-        texts = [stored_text(obj, name) or "" for name in JSON_FIELDS]
-        is_long = any(len(text) > MAX_OPEN for text in texts)
         own_fields = ("name", *self.fixed_fields, "created_at", "updated_at")
-        json_classes = ["collapse"] if is_long else []
+        json_classes = []
+        # properties may be null
+        texts = [stored_text(obj, name) or "" for name in JSON_FIELDS]
+        if any(len(text) > MAX_OPEN for text in texts):
+            json_classes.append("collapse")
         return [
             (None, {"fields": own_fields}),
             ("JSON", {"fields": JSON_FIELDS, "classes": json_classes}),
@@ -106,6 +108,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     def formfield_for_dbfield(
         self, db_field: Any, request: HttpRequest, **kwargs: Any
     ) -> Any:
+        """Validate JSON as the API does."""
         if not isinstance(db_field, models.JSONField):
             return super().formfield_for_dbfield(db_field, request, **kwargs)
         return JSONObjectFormField(
@@ -132,6 +135,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         return related
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
+        """Match the groups with these user group tokens, for Find."""
         return Q(token__in=secrets)
 
     @admin.action(
@@ -179,6 +183,6 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         text = gettext(
             "The history of each user group records that you revealed its token."
         )
-        # None: it replaces no row.
+        # None, because the group replaces no other, as a rotated token would.
         secrets = [(user_group, user_group.token, None) for user_group in user_groups]
         return self.render_secrets(request, gettext("User group tokens"), text, secrets)

@@ -10,7 +10,7 @@ class UserGroupsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import checks  # noqa: F401, PLC0415  # registers the system checks
-
-        # registers the authentication schemes
+        # Importing them registers the system checks and the authentication
+        # schemes of the OpenAPI document.
+        from . import checks  # noqa: F401, PLC0415
         from .tokens import openapi  # noqa: F401, PLC0415

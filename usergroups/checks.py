@@ -13,6 +13,7 @@ from django.core.cache.backends.locmem import LocMemCache
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Model
 
 from .api import conf
 from .api.throttling import CACHE_ALIAS, cache_alias
@@ -64,8 +65,9 @@ def check_cache(**kwargs: Any) -> list[CheckMessage]:
         return []
     alias = cache_alias()
     cache = caches[alias]
-    options: dict[str, Any] = settings.CACHES[alias].get("OPTIONS", {})  # type: ignore[assignment]
+    options: Any = settings.CACHES[alias].get("OPTIONS", {})
     max_entries = options.get("MAX_ENTRIES", DJANGO_MAX_ENTRIES)
+    # A cache with few entries drops counts before their window ends.
     if isinstance(cache, DummyCache):
         reason = "stores nothing"
     elif isinstance(cache, LocMemCache) and max_entries < MIN_CACHE_ENTRIES:
@@ -85,11 +87,12 @@ def check_cache(**kwargs: Any) -> list[CheckMessage]:
 
 
 def require_integer(
-    name: str, value: Any, minimum: int, error_id: str
+    name: str, value: object, minimum: int, error_id: str
 ) -> list[CheckMessage]:
     """Return an error if the value of a setting is not an integer of at least
     ``minimum``.
     """
+    # In Python, True and False are integers.
     if isinstance(value, int) and not isinstance(value, bool) and value >= minimum:
         return []
     hint = "Correct the setting, or remove it to use the default."
@@ -110,15 +113,9 @@ def check_databases(
     On such a database, migrations would succeed, but constraints would be
     missing, or text would compare differently.
     """
-    aliases: set[str] = set()
-    for model in apps.get_models():
-        if issubclass(model, WritingModel):
-            aliases |= {router.db_for_read(model), router.db_for_write(model)}
-            aliases |= {
-                alias
-                for alias in databases or ()
-                if router.allow_migrate_model(alias, model)
-            }
+    aliases = {alias for alias in databases or () if _may_be_migrated(alias)}
+    for model in _models():
+        aliases |= {router.db_for_read(model), router.db_for_write(model)}
     return [
         Error(
             f"The database {alias!r} is not supported.",
@@ -160,24 +157,32 @@ def check_encodings(
     ]
 
 
+def _models() -> list[type[Model]]:
+    """Return the models of usergroups and bookmarks, and those of other apps
+    with the same base class.
+    """
+    return [model for model in apps.get_models() if issubclass(model, WritingModel)]
+
+
 def _may_be_migrated(alias: str) -> bool:
-    return any(
-        router.allow_migrate_model(alias, model)
-        for model in apps.get_models()
-        if issubclass(model, WritingModel)
-    )
+    """Return whether a router allows tables of the apps on this database."""
+    return any(router.allow_migrate_model(alias, model) for model in _models())
 
 
 def _encoding(connection: BaseDatabaseWrapper) -> str:
+    """Return PostgreSQL's name for the encoding of the database."""
+    # The check is about databases that count bytes instead of characters.
+    # SQLite always counts characters. Other databases are not supported.
     if connection.vendor != "postgresql":
-        return "UTF8"  # SQLite's default. Other databases are not supported.
+        return "UTF8"
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_encoding")
         return str(cursor.fetchone()[0])
 
 
 def _is_supported(connection: BaseDatabaseWrapper) -> bool:
+    # Older versions of SQLite have no RETURNING, which updates use. Django
+    # itself refuses versions of PostgreSQL that are too old.
     if connection.vendor == "sqlite":
         return connection.get_database_version() >= (3, 35)
-    # Django itself refuses versions that are too old.
     return connection.vendor == "postgresql"

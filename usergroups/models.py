@@ -16,7 +16,7 @@ from .tokens.models import Token
 MAX_NAME_LENGTH = 255
 MAX_ID_LENGTH = 255
 MAX_DATA_SOURCE_LENGTH = 255
-MAX_ENVIRONMENT_LENGTH = 8  # of "Customer"
+MAX_ENVIRONMENT_LENGTH = 8  # the length of "Customer"
 MAX_USER_GROUP_TOKEN_LENGTH = 64
 USER_GROUP_TOKEN_PREFIX = "ugt"  # noqa: S105
 
@@ -159,7 +159,8 @@ class UserGroup(DatedModel):
         verbose_name = _("user group")
         verbose_name_plural = _("user groups")
         permissions = [("reveal_usergroup_token", "Can reveal user group token")]
-        constraints = [  # The first one also serves as the index of ``team``.
+        constraints = [
+            # Its index also serves queries by ``team``.
             models.UniqueConstraint(
                 fields=["team", "environment", "provided_id"],
                 name="usergroups_provided_id",
@@ -180,19 +181,23 @@ class UserGroup(DatedModel):
         ]
 
     def __str__(self) -> str:
-        identity = (str(self.team), self.environment, self.provided_id)
-        return f"{self.name} ({', '.join(filter(None, identity))})"
+        identity = [str(self.team), self.environment, self.provided_id]
+        # The environment may be empty.
+        listed = ", ".join(filter(None, identity))
+        return f"{self.name} ({listed})"
 
     def assign(self, values: dict[str, Any]) -> bool:
         """Set these fields without saving the instance, and return whether
         they change. If so, set ``updated_at``.
         """
         fields: list[Any] = [self._meta.get_field(name) for name in values]
-        # JSON as text, in which 1 and 1.0 differ
+        # Compare the values to store. For JSON this is the text, because 1 and
+        # 1.0 are equal in Python.
         before = [field.pre_save(self, add=False) for field in fields]
         for name, value in values.items():
             setattr(self, name, value)
-        changes = before != [field.pre_save(self, add=False) for field in fields]
-        if changes:
-            self.updated_at = timezone.now()
-        return changes
+        after = [field.pre_save(self, add=False) for field in fields]
+        if before == after:
+            return False
+        self.updated_at = timezone.now()
+        return True

@@ -48,7 +48,9 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         """Filter groups that were updated at this time or later, or all if it
         is None.
         """
-        return self if time is None else self.filter(updated_at__gte=time)
+        if time is None:
+            return self
+        return self.filter(updated_at__gte=time)
 
     def in_scope(self, scope: Mapping[str, Any]) -> "UserGroupQuerySet":
         """Filter the groups of a team and environment, on the database for
@@ -72,6 +74,8 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         to an update lacks it.
         """
         using = self.db_for_write
+        # Only the most common call uses a compiled statement, which has
+        # neither filters nor versions.
         if self.has_filters or versions is not None or not changes:
             groups = self.in_scope(scope).filter(provided_id=provided_id)
             groups = groups.defer("mapping")
@@ -166,6 +170,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         groups = self.in_scope(scope).filter(provided_id__in=counts)
         rows = groups.values_list("provided_id", stored_size(*LARGE_FIELDS))
         sizes = Counter(dict(rows))
+        # The results of all items of a group have its properties.
         for item in items:
             provided_id = item["provided_id"]
             if counts[provided_id] > 1:
@@ -185,7 +190,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         items are stored or none. Raises IntegrityError if the team is deleted.
         """
         groups = self.in_scope(scope)
-        # the merged items by ``provided_id``
+        # Merge the items of each group.
         wanted: dict[str, dict[str, Any]] = {}
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
@@ -211,9 +216,10 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         created = set[str]()
         missing = sorted(wanted.keys() - stored.keys())
         if missing:
-            new = [
-                self.model(**scope, **{"name": key, **wanted[key]}) for key in missing
-            ]
+            new = []
+            for key in missing:
+                fields = {"name": key, **wanted[key]}
+                new.append(self.model(**scope, **fields))
             # Other transactions may have created some of these groups by now.
             # An upsert that changes nothing locks them; ignore_conflicts would
             # not, and the next query would not find a group that is deleted
@@ -225,11 +231,13 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
                 update_fields=["provided_id"],
             )
             stored |= self._lock(missing)
+            # A group with another token was created by another transaction.
             tokens = {group.token for group in new}
-            # and not by another transaction
             created = {key for key in missing if stored[key].token in tokens}
-        existing = [key for key in wanted if key not in created]
-        changed = [stored[key] for key in existing if stored[key].assign(wanted[key])]
+        changed = []
+        for key, fields in wanted.items():
+            if key not in created and stored[key].assign(fields):
+                changed.append(stored[key])
         # All rows exist and are locked, so this only updates. It is ten times
         # as fast as bulk_update().
         self.bulk_create(
@@ -240,12 +248,13 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         )
         new_groups = [stored[key] for key in wanted if key in created]
         announce(signals.created, new_groups, self.db)
+        # A signal has groups of which the same fields were written.
         by_fields = defaultdict(list)
         for group in changed:
-            fields = wanted[group.provided_id].keys() - {"provided_id"}
-            by_fields[frozenset(fields)].append(group)
+            names = frozenset(wanted[group.provided_id])
+            by_fields[names].append(group)
         for names, groups in by_fields.items():
-            announce_update(groups, self.db, names)
+            announce_update(groups, self.db, names - {"provided_id"})
         return stored, created
 
     def _lock(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
@@ -265,11 +274,12 @@ def _update_statement(
     key: tuple[str, ...],
     changes: tuple[str, ...],
 ) -> "CompiledStatement[UserGroup]":
-    """Return the UPDATE of a group.
+    """Return the statement that updates a group. Each combination of arguments
+    is compiled once.
 
     ``key`` names the fields that select the group, and ``changes`` the fields
     to set. The statement takes the values of these fields and of
-    ``updated_at``. Each combination of names is compiled once.
+    ``updated_at``.
     """
     groups = queryset(model, using=using).filter(**parameters(model, *key))
     return compile_update(groups, changes, deferred=("mapping",))

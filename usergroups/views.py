@@ -124,7 +124,8 @@ class RotateUserGroupTokenView(ApiTokenView):
 class ResolveView(ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupTokenSerializer}
     response_serializers = {"POST": serializers.UserGroupDetailEnvelope}
-    safe_methods = ("POST",)  # A read-only token may use them.
+    # A read-only token may call these methods.
+    safe_methods = ("POST",)
     errors = {**ApiTokenView.errors, UserGroup.DoesNotExist: UnknownUserGroupToken}
 
     @openapi.resolve_user_group
@@ -147,10 +148,14 @@ class UserGroupsView(ApiTokenView):
         if "name" not in query:
             page = Page(user_groups, "provided_id", **paging)
         else:
-            begins = name_begins_with(query["name"])
-            # A name is short, so that only the number of groups is limited.
+            # The size to search counts as zero, because names are short. Only
+            # the number of groups is limited.
             page = ScanPage(
-                user_groups, "provided_id", condition=begins, size=Value(0), **paging
+                user_groups,
+                "provided_id",
+                condition=name_begins_with(query["name"]),
+                size=Value(0),
+                **paging,
             )
         return self.respond({"user_groups": page.items, **page.links(request)})
 
@@ -176,12 +181,13 @@ class UserGroupBatchView(ApiTokenView):
         scope = self.token.scope
         if UserGroup.objects.estimate_upsert_size(valid, scope) > MAX_UPSERT_SIZE:
             raise ResponseTooLarge
+        stored = UserGroup.objects.upsert(valid, scope)
         valid_results = (
             {
                 "user_group": user_group,
                 "new_user_group": created,
                 "status": 201 if created else 200,
             }
-            for user_group, created in UserGroup.objects.upsert(valid, scope)
+            for user_group, created in stored
         )
         return self.respond({"results": batches.results(items, valid_results)})

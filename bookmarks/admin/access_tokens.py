@@ -11,7 +11,7 @@ from .owned import OWNER_COLUMNS, OwnedAdmin
 
 @admin.register(AccessToken)
 class AccessTokenAdmin(TokenAdmin[AccessToken], OwnedAdmin[AccessToken]):
-    owner_fields = ("user_group",)
+    owner_form_fields = ("user_group",)
     owner_columns = OWNER_COLUMNS
     list_filter = (*TokenAdmin.list_filter, *OwnedAdmin.list_filter)
     search_fields = (

@@ -417,8 +417,8 @@ def skewed_tokens(user_group):
     """Give 5,000 tokens of each kind to the first of 2,000 owners, analyse the
     tables, and return the last owner.
 
-    PostgreSQL then expects a merge join of the two tables to end at the first
-    owners.
+    PostgreSQL then expects a merge join of tokens and owners to end at the
+    first owner, and to be cheap. For the last owner, it would read all rows.
     """
     first_team = user_group.team
     Team.objects.bulk_create(Team(name=f"Skewed {n}") for n in range(2000))

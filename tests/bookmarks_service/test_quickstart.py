@@ -86,7 +86,7 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(
         "Example 2</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
     )
     assert Bookmark.objects.count() == 4
-    # of the server: browsers keep static files for a year
+    # The server tells browsers to keep static files for a year.
     assert "--static-path-expires=31536000" in arguments
 
 

@@ -70,7 +70,7 @@ def test_systemd_knows_every_line_of_the_unit(tmp_path):
     assert str(tmp_path) not in result.stderr
 
 
-def test_the_files_of_the_unit_are_documented_and_differ_only_in_the_size():
+def test_the_files_of_the_unit_are_documented_and_differ_in_port_and_workers():
     files = re.findall(r"^EnvironmentFile=/etc/(.*)$", UNIT, re.MULTILINE)
     commands = section("deploy", "Steps")
 

@@ -102,10 +102,12 @@ class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
         for each in filters:
             # A filter is a field, a field with a class, or a class with a
             # query parameter.
-            name = getattr(each, "parameter_name", each)
             if isinstance(each, tuple):
                 name = each[0]
-            if f"{lookup}__".startswith(f"{name}__"):
+            else:
+                name = getattr(each, "parameter_name", each)
+            # "team" allows "team" and "team__id", but not "teammate".
+            if lookup == name or lookup.startswith(f"{name}__"):
                 return True
         return False
 

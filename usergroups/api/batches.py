@@ -58,7 +58,7 @@ class BatchField(serializers.ListField):
         super().__init__(max_length=MAX_ITEMS, **kwargs)
 
     def run_child_validation(self, data: Any) -> list[Any]:
-        # DRF would check this after validating all items.
+        # DRF checks this only after it has validated all items.
         if len(data) > MAX_ITEMS:
             self.fail("max_length", max_length=MAX_ITEMS)
         items = []
@@ -72,9 +72,12 @@ class BatchField(serializers.ListField):
         return items
 
     def _validated(self, item: Any, max_problems: int) -> Any:
+        """Return the validated data of an item, or a FailedItem."""
+        # A serializer would report this for a field ``non_field_errors``.
         takes_object = isinstance(self.child, serializers.Serializer)
         if takes_object and not isinstance(item, dict):
             return failed(ValidationError(["Not a JSON object."], code="invalid"))
+        # The fields of the item stop their validation at this number.
         cast(dict[str, Any], self.context)["max_problems"] = max_problems
         try:
             return self.child.run_validation(item)
@@ -110,11 +113,12 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
         super().__init__(
             read_only=True, help_text="One result for each item, in the same order."
         )
-        self.succeeded = result()
-        # Only FailedItems have these. DRF would look for them in each result.
+        self.item_serializer = result()
+        # This serializer gets only items that succeeded. DRF would look for
+        # the fields of a FailedItem in each of them.
         for name in ("type", "errors"):
-            del self.succeeded.fields[name]
-        # It also decorates instances.
+            del self.item_serializer.fields[name]
+        # Describe this instance in the OpenAPI document.
         extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
 
     def to_representation(self, value: Iterable[Any]) -> list[Any]:
@@ -123,7 +127,7 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
             if isinstance(item, FailedItem):
                 represented.append(item)
             else:
-                represented.append(self.succeeded.to_representation(item))
+                represented.append(self.item_serializer.to_representation(item))
         return represented
 
 
@@ -133,9 +137,10 @@ def valid(items: Iterable[Any]) -> list[Any]:
 
 
 def results(items: Iterable[Any], valid_results: Iterator[Any]) -> Iterator[Any]:
-    """Yield the results of the items of a BatchField.
+    """Yield the results of all items of a BatchField.
 
-    ``valid_results`` yields those of its valid items in order.
+    The result of an invalid item is the item itself, a FailedItem.
+    ``valid_results`` yields the results of the valid items in their order.
     """
     for item in items:
         if isinstance(item, FailedItem):

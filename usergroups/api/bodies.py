@@ -38,19 +38,21 @@ def read_chunks(request: APIRequest, limit: int) -> Iterator[bytes]:
     length = request.content_length
     if length is not None and length > limit:
         raise PayloadTooLarge(limit)
+    stream = request
     # Django treats a body without Content-Length as empty. Read a chunked body
     # directly from the WSGI server, if the server sets
     # ``wsgi.input_terminated``.
-    chunked = length is None and request.META.get("wsgi.input_terminated")
-    stream = request.META["wsgi.input"] if chunked else request
+    if length is None and request.META.get("wsgi.input_terminated"):
+        stream = request.META["wsgi.input"]
     size = 0
     while size != length:
         if size and request.deadline.has_passed():
             raise ParseError("The body did not arrive in time.")
         try:
+            # One byte over the limit shows that the body is too large.
             chunk = stream.read(min(CHUNK_SIZE, limit + 1 - size))
         # WSGI servers raise different exceptions for truncated or badly
-        # chunked bodies
+        # chunked bodies.
         except Exception:
             raise ParseError("The body could not be read.") from None
         if not chunk:
@@ -60,6 +62,7 @@ def read_chunks(request: APIRequest, limit: int) -> Iterator[bytes]:
             raise PayloadTooLarge(limit)
         if size > LARGE_BODY_SIZE and request.on_large_body is not None:
             request.on_large_body()
+            # so that it is called only once
             request.on_large_body = None
         yield chunk
     if length is not None and size < length:

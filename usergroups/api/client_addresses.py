@@ -22,6 +22,8 @@ def address_of(request: HttpRequest | Request) -> str | None:
     proxies = conf.trusted_proxies()
     try:
         if proxies > 0:
+            # Each proxy appends the address that it sees. Addresses before
+            # those of the trusted proxies may be forged.
             hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
             text = hops[-proxies].strip()
         else:
@@ -30,6 +32,7 @@ def address_of(request: HttpRequest | Request) -> str | None:
     except (IndexError, ValueError):
         return None
     if isinstance(address, IPv6Address):
+        # Set the last 64 bits to zero.
         network = IPv6Address(int(address) >> 64 << 64)
         return str(address.ipv4_mapped or network)
     return str(address)

@@ -6,7 +6,6 @@ process.
 """
 
 import threading
-from typing import Any
 
 from django.db.models import Model
 from rest_framework.exceptions import Throttled
@@ -23,8 +22,11 @@ class ConcurrencyLimit:
         self.per_owner = per_owner
         self.in_total = in_total
         self._lock = threading.Lock()
-        self._calls: dict[tuple[type[Model], Any], int] = {}
-        """The number of calls in progress of each owner that has any."""
+        self._calls: dict[Model, int] = {}
+        """The number of calls in progress of each owner that has any.
+
+        Instances are equal if they stand for the same row.
+        """
 
     def begin(self, owner: Model) -> None:
         """Count a call of the owner, until ``end`` is called.
@@ -32,34 +34,31 @@ class ConcurrencyLimit:
         Raises Throttled if too many are in progress. A call does not wait for
         another one to end, because it would hold its thread meanwhile.
         """
-        key = (type(owner), owner.pk)
         with self._lock:
-            calls = self._calls.get(key, 0)
+            calls = self._calls.get(owner, 0)
             if calls >= self.per_owner or self._is_full():
                 raise Throttled(wait=1)
-            self._calls[key] = calls + 1
+            self._calls[owner] = calls + 1
 
     def end(self, owner: Model) -> None:
         """Stop counting a call that has begun."""
-        key = (type(owner), owner.pk)
         with self._lock:
-            calls = self._calls.pop(key)
+            calls = self._calls.pop(owner)
             if calls > 1:
-                self._calls[key] = calls - 1
+                self._calls[owner] = calls - 1
 
     def _is_full(self) -> bool:
+        """Whether the calls of all owners have reached ``in_total``."""
         return self.in_total is not None and sum(self._calls.values()) >= self.in_total
 
 
 ANY_CALLS = ConcurrencyLimit(per_owner=6)
 """The limit of all calls.
 
-It leaves two of a process's eight threads for others.
-
-Calls of one owner may wait for each other, for example for the lock on a row.
+It leaves two of a process's eight threads for other owners, because the calls
+of one owner may wait for each other, for example for the lock on a row.
 """
 
 
 COSTLY_CALLS = ConcurrencyLimit(per_owner=3, in_total=6)
-"""The limit of costly calls, to which the limit of all calls applies as well.
-"""
+"""The limit of costly calls, which count for the limit of all calls as well."""

@@ -2,21 +2,13 @@
 works.
 """
 
+from typing import TypeVar
+
 from django.conf import settings
 
+T = TypeVar("T")
+
 DEFAULT_MAX_BODY_SIZE = 1024 * 1024
-
-
-DEFAULT_CALL_RATE = "60000/min"
-
-
-DEFAULT_FAILURE_RATE = "6000/min"
-
-
-DEFAULT_CALL_TIME_LIMIT = 60
-
-
-MIN_BATCH_LIMIT = 8 * 1024 * 1024
 
 
 RATE = r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)"
@@ -27,49 +19,44 @@ def max_body_size() -> int:
     """Return the maximum size of a request body in bytes, the setting
     ``USERGROUPS_MAX_BODY_SIZE``.
     """
-    size: int = getattr(settings, "USERGROUPS_MAX_BODY_SIZE", DEFAULT_MAX_BODY_SIZE)
-    return size
+    return _setting("USERGROUPS_MAX_BODY_SIZE", DEFAULT_MAX_BODY_SIZE)
 
 
 def max_batch_size() -> int:
     """Return the maximum size of a batch in bytes: 8 MiB, or
     ``USERGROUPS_MAX_BODY_SIZE`` if that is larger.
     """
-    return max(MIN_BATCH_LIMIT, max_body_size())
+    return max(8 * 1024 * 1024, max_body_size())
 
 
 def call_time_limit() -> int:
-    """Return the maximum duration of a call in seconds.
-
-    It is the setting ``USERGROUPS_CALL_TIME_LIMIT``.
+    """Return the maximum duration of a call in seconds, the setting
+    ``USERGROUPS_CALL_TIME_LIMIT``.
     """
-    seconds: int = getattr(
-        settings, "USERGROUPS_CALL_TIME_LIMIT", DEFAULT_CALL_TIME_LIMIT
-    )
-    return seconds
+    return _setting("USERGROUPS_CALL_TIME_LIMIT", 60)
 
 
 def call_rate() -> str | None:
     """Return ``USERGROUPS_CALL_RATE``, the rate limit of each token in DRF's
     format, or None for no limit.
     """
-    rate: str | None = getattr(settings, "USERGROUPS_CALL_RATE", DEFAULT_CALL_RATE)
-    return rate
+    return _setting("USERGROUPS_CALL_RATE", "60000/min")
 
 
 def failure_rate() -> str | None:
     """Return ``USERGROUPS_FAILURE_RATE``, the limit of failed authentications
     per address, or None for no limit.
     """
-    rate: str | None = getattr(
-        settings, "USERGROUPS_FAILURE_RATE", DEFAULT_FAILURE_RATE
-    )
-    return rate
+    return _setting("USERGROUPS_FAILURE_RATE", "6000/min")
 
 
 def trusted_proxies() -> int:
     """Return ``USERGROUPS_TRUSTED_PROXIES``, the number of proxies that append
     to X-Forwarded-For.
     """
-    proxies: int = getattr(settings, "USERGROUPS_TRUSTED_PROXIES", 0)
-    return proxies
+    return _setting("USERGROUPS_TRUSTED_PROXIES", 0)
+
+
+def _setting(name: str, default: T) -> T:
+    value: T = getattr(settings, name, default)
+    return value

@@ -26,11 +26,11 @@ Position = tuple[datetime, Any]
 
 
 class Cursor(NamedTuple):
-    """The start of a page: after the row with this time and key, or before it
-    if ``backwards``.
+    """The position at which a page begins.
 
-    The list is ordered by ``time_field``, and has no rows whose time is after
-    ``until``.
+    The page has the rows after the one with this time and key or, if
+    ``backwards``, the rows before it. The list is ordered by ``time_field``,
+    and has no rows whose time is after ``until``.
     """
 
     time: datetime
@@ -41,14 +41,18 @@ class Cursor(NamedTuple):
 
     def encode(self) -> str:
         """Return the cursor as text for a URL."""
+        until = None
+        if self.until is not None:
+            until = text_of_time(self.until)
         values = [
             self.time_field,
             text_of_time(self.time),
             text_of_key(self.key),
             self.backwards,
-            None if self.until is None else text_of_time(self.until),
+            until,
         ]
         text = json.dumps(values)
+        # ``decode`` adds the padding again.
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
@@ -57,16 +61,15 @@ class Cursor(NamedTuple):
 
         Raises ValueError if the text is invalid.
         """
+        # Base64 has blocks of four characters.
         padding = "=" * (-len(text) % 4)
         values = strict_json.loads(urlsafe_b64decode(text + padding))
         match values:
             case [str(time_field), str(time), str(key), bool(backwards), until]:
+                if until is not None:
+                    until = parse_time(until)
                 return cls(
-                    parse_time(time),
-                    key_type(key),
-                    backwards,
-                    None if until is None else parse_time(until),
-                    time_field,
+                    parse_time(time), key_type(key), backwards, until, time_field
                 )
         raise ValueError("Not a cursor.")
 

@@ -104,6 +104,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
     if response.status_code >= 500:
         # Django's request, which has no public name in DRF
         request: HttpRequest = context["request"]._request
+        # Error trackers such as Sentry's receive this signal.
         got_request_exception.send(sender=None, request=request)
         log_response(
             "%s: %s",
@@ -132,7 +133,7 @@ def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpRespons
 
     This is a view for any URL pattern, and a ``handler404``.
     """
-    # DRF's detail in English
+    # Without a language, DRF's detail is in English.
     with translation.override(None):
         return failure_response(exceptions.NotFound())
 
@@ -146,6 +147,7 @@ def failure(
     the code ``too_many_errors``.
     """
     all_problems = _problems(exception.detail, exception.default_code)
+    # One more than the maximum shows that there are too many.
     problems = list(islice(all_problems, max_problems + 1))
     if not problems:
         problems = [
@@ -173,12 +175,12 @@ def _headers(exception: exceptions.APIException) -> dict[str, str]:
     challenge = getattr(exception, "auth_header", None)
     if challenge:
         headers["WWW-Authenticate"] = challenge
-    # of the object that is in the way
+    # An error about a duplicate has the URL of the existing object.
     location = getattr(exception, "location", None)
     if location:
         headers["Location"] = location
     if hasattr(exception, "wait"):
-        # A host's throttle may have no wait.
+        # That of a host's throttle may be None, zero or negative.
         headers["Retry-After"] = str(max(1, exception.wait or 1))
     return headers
 
@@ -200,8 +202,13 @@ def _api_exception(exception: Exception) -> exceptions.APIException:
 
 
 def _problems(
-    detail: Any, default_code: str, path: tuple[str, ...] = ()
+    detail: object, default_code: str, path: tuple[str, ...] = ()
 ) -> Iterator[Problem]:
+    """Yield the errors in the ``detail`` of a DRF exception, which may be
+    nested.
+
+    ``path`` has the names of the fields that lead to it.
+    """
     if isinstance(detail, dict):
         for key, value in detail.items():
             yield from _problems(value, default_code, (*path, str(key)))

@@ -28,7 +28,7 @@ class TextField(serializers.CharField):
 
     def __init__(self, **kwargs: Any) -> None:
         if not kwargs.get("allow_blank"):
-            # for the OpenAPI document; DRF itself refuses empty text
+            # For the OpenAPI document. DRF itself refuses empty text.
             kwargs["min_length"] = 1
         super().__init__(trim_whitespace=False, **kwargs)
 
@@ -72,7 +72,8 @@ class TimestampField(serializers.DateTimeField):
         return text.replace("+00:00", "Z")
 
     def to_internal_value(self, value: Any) -> datetime:
-        text = value.upper() if isinstance(value, str) else ""
+        # The text of a value of another type does not match.
+        text = str(value).upper()
         match = _RFC_3339.fullmatch(text)
         if match is None:
             self.fail("invalid")
@@ -90,4 +91,5 @@ class StoredObjectField(ObjectField):
         return stored_text(instance, str(self.source))
 
     def to_representation(self, value: Any) -> Any:
-        return orjson.Fragment(value.encode())  # Fragment refuses subclasses of str.
+        # Fragment refuses subclasses of str such as JSONText.
+        return orjson.Fragment(value.encode())

@@ -47,6 +47,7 @@ from .preconditions import PreconditionFailed
 from .requests import UnknownParameter
 from .views import BaseAPIView
 
+# Examples of the errors that all operations can return. Without a language,
 # DRF's details are in English, as in the responses.
 with translation.override(None):
     COMMON_ERRORS: list[APIException] = [
@@ -94,7 +95,8 @@ ERROR_DESCRIPTIONS = {
 }
 
 SUCCESSFUL = [200, 201]
-# Calls with 401 and 405 are refused before the rate limit counts them.
+# The statuses of calls that the rate limit counts. Calls with 401 and 405 are
+# refused before.
 COUNTED = [*SUCCESSFUL, 400, 403, 404, 409, 412, 413, 415, 429, 500, 503]
 
 
@@ -161,10 +163,10 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
 
 
 def page_query(key: Any, time_field: str = CREATED) -> dict[str, Any]:
-    """Return an example of the query parameters of a list.
-
-    The cursor has this key, and is before all objects.
+    """Return an example of the query parameters of a list, whose cursor has
+    this key.
     """
+    # The page after this cursor is the first one, so that the example works.
     cursor = Cursor(LATEST, key, False, time_field=time_field)
     return {"cursor": cursor.encode(), "limit": 50, "order": "newest"}
 
@@ -240,14 +242,6 @@ def operation(
     return decorate
 
 
-def operation_id(view: type[Any], method: str) -> str | None:
-    """Return the ID of the operation that a method of a view is documented
-    with, or None if there is none.
-    """
-    name = "get" if method == "HEAD" else method.lower()
-    return getattr(getattr(view, name, None), "operation_id", None)
-
-
 class OperationSchema(AutoSchema):
     """Describes a method that ``operation`` decorates.
 
@@ -278,13 +272,14 @@ class OperationSchema(AutoSchema):
             if name in self.operation.query:
                 parameter["example"] = self.operation.query[name]
             if "enum" in parameter["schema"]:
-                # Code generators cannot handle both.
+                # Code generators cannot handle both enum and minLength.
                 parameter["schema"].pop("minLength", None)
-                # It is for drf-spectacular's hook only.
+                # Only drf-spectacular's enum hook needs this key.
                 parameter["schema"].pop("x-spec-enum-id", None)
         responses = described["responses"]
         for status, response in responses.items():
-            # The codes of 400 are those of the operation's own fields.
+            # Operations share these responses. The codes of 400 are those of
+            # the operation's own fields.
             if int(status) > 400:
                 responses[status] = self._shared(response)
         self._add_error_codes()
@@ -294,6 +289,9 @@ class OperationSchema(AutoSchema):
         return component_name(type(serializer))
 
     def get_override_parameters(self) -> list[Any]:
+        """Return the common headers and the query parameters.
+        ``extend_schema`` adds the other parameters of the operation.
+        """
         parameters: list[Any] = [*COMMON_HEADERS]
         if self.view.has_query(self.method):
             parameters.append(self.serializer)
@@ -341,6 +339,7 @@ class OperationSchema(AutoSchema):
             errors += ERRORS_OF_BODIES
         if self.operation.body:
             errors.append(TooManyValuesInBody())
+        # The path contains an id.
         if "{" in self.path:
             errors.append(UNKNOWN_PATH)
         if IF_MATCH in self.get_override_parameters():
@@ -363,7 +362,8 @@ class OperationSchema(AutoSchema):
     def _codes_of_fields(self, *, with_items: bool = False) -> set[str]:
         """Return the codes of errors in the fields of the request."""
         codes: set[str] = set()
-        for field in self.serializer(partial=self.method == "PATCH").fields.values():
+        serializer = self.serializer(partial=self.method == "PATCH")
+        for field in serializer.fields.values():
             codes |= codes_of_field(field, with_items=with_items)
             if isinstance(field, DictField):
                 # Only the keys of an object can have so many errors.
@@ -386,6 +386,7 @@ class OperationSchema(AutoSchema):
         """
         name = self.method.lower()
         views = [view for view in type(self.view).__mro__ if name in vars(view)]
+        # The last class with the method is the apps' own view.
         original = getattr(views[-1], mapping).get(self.method)
         return getattr(self.view, mapping).get(self.method) is not original
 
@@ -393,6 +394,8 @@ class OperationSchema(AutoSchema):
         """Return a reference to a component with this error response, or the
         response if another one has the name.
         """
+        # Each response has one media type. Its component is named after the
+        # examples, so that other operations with the same errors share it.
         [content] = response["content"].values()
         name = "Or".join(sorted(content["examples"]))
         component = ResolvedComponent(  # type: ignore[no-untyped-call]
@@ -422,8 +425,8 @@ def codes_of_field(field: Any, *, with_items: bool) -> set[str]:
     Those of the items of a BatchField are in a result, not in an error
     response.
     """
-    # A field declares the codes of its limits even if it has none. Those that it
-    # has are validators.
+    # A field has messages for the codes of limits that it lacks. The limits that
+    # it has are validators, which are added below.
     impossible = {"max_length", "min_value", "max_value"}
     if not field.required or getattr(field.root, "partial", False):
         impossible.add("required")
@@ -446,7 +449,10 @@ def codes_of_field(field: Any, *, with_items: bool) -> set[str]:
 
 def codes_of_errors(errors: Sequence[APIException]) -> set[str]:
     """Return the codes in the bodies of error responses."""
-    return {problem["code"] for error in errors for problem in failure(error)["errors"]}
+    codes = set()
+    for error in errors:
+        codes |= {problem["code"] for problem in failure(error)["errors"]}
+    return codes
 
 
 def error_example(error: APIException) -> OpenApiExample:
@@ -473,8 +479,9 @@ def component_name(described: type[Any]) -> str:
     document.
     """
     app = apps.get_containing_app_config(described.__module__)
-    label = class_name(app.label) if app else ""
-    return f"{label}{described.__name__}"
+    if app is None:
+        return described.__name__
+    return f"{class_name(app.label)}{described.__name__}"
 
 
 def exclude_api_views(endpoints: list[Any]) -> list[Any]:
@@ -482,5 +489,5 @@ def exclude_api_views(endpoints: list[Any]) -> list[Any]:
 
     For drf-spectacular's PREPROCESSING_HOOKS.
     """
-    # [3] is the view.
-    return [each for each in endpoints if not issubclass(each[3].cls, BaseAPIView)]
+    # The last item of each tuple is the view.
+    return [each for each in endpoints if not issubclass(each[-1].cls, BaseAPIView)]

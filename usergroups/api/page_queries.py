@@ -50,8 +50,8 @@ class PageQuery(serializers.Serializer[Any]):
 
 
 def pop_paging(query: dict[str, Any]) -> dict[str, Any]:
-    """Remove the parameters of paging from a validated PageQuery, and return
-    them for ``Page``.
+    """Remove the parameters that select a page from a validated PageQuery, and
+    return them as keyword arguments of ``Page``.
     """
     names = ("limit", "cursor", "order", "time_field")
     return {name: query.pop(name) for name in names if name in query}

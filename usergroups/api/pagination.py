@@ -67,7 +67,7 @@ def compare_positions(
 class Page(Generic[M]):
     """Up to ``limit`` rows of ``queryset``, starting at ``cursor``.
 
-    ``key`` names a field that is unique within it.
+    ``key`` names a field whose values are unique in the queryset.
 
     The rows are ordered by (time_field, key), the newest first unless
     ``order`` is "oldest". A client that follows ``next`` therefore gets each
@@ -99,44 +99,52 @@ class Page(Generic[M]):
         oldest_first = order == Order.OLDEST
         # A page before the cursor is read in the opposite order.
         self.ascending = oldest_first != self.backwards
-        self.until = self._end_of_list() if oldest_first else None
+        self.until = None
+        if oldest_first:
+            self.until = self._time_of_first_page()
         limit = min(limit, MAX_LIMIT)
+        # One row more than the limit shows that more rows follow the page.
         rows, last_scanned = self.select(self._ordered(queryset), limit + 1)
         self.items = rows[: self._number_within_size(rows[:limit])]
-        has_more = len(rows) > len(self.items)
-        ahead = self._position(self.items[-1]) if has_more else last_scanned
-        behind = self._start(last_scanned)
+        # The positions before and after the page, in the order of the query.
+        before = self._position_before_page(last_scanned)
+        after = last_scanned
+        if len(rows) > len(self.items):
+            after = self._position(self.items[-1])
         if self.backwards:
             self.items.reverse()
-            self.next = behind
-            self.previous = ahead
+            self.next = before
+            self.previous = after
         else:
-            self.next = ahead
-            self.previous = behind
+            self.next = after
+            self.previous = before
 
-    def _end_of_list(self) -> datetime:
-        """Return the time of the first page, from the cursor of a later one."""
+    def _time_of_first_page(self) -> datetime:
+        """Return the time of the request for the first page, which the cursor
+        of a later page holds.
+        """
         if self.cursor is not None and self.cursor.until is not None:
             return self.cursor.until
         return timezone.now()
 
     def _ordered(self, queryset: QuerySet[M]) -> QuerySet[M]:
-        """Return the rows of the list from the cursor on, in their order."""
-        # A router may choose another database for each query.
+        """Return the rows of the list that come after the cursor, ordered."""
+        # Read all queries from one database. Otherwise, a router might choose
+        # another one for each.
         rows = queryset.using(queryset.db)
         if self.until is not None:
             rows = rows.filter(**{f"{self.time_field}__lte": self.until})
         if self.cursor is not None:
             position = (self.cursor.time, self.cursor.key)
-            beyond = GreaterThan if self.ascending else LessThan
-            rows = rows.filter(self._compare(rows, position, beyond))
+            comes_after = GreaterThan if self.ascending else LessThan
+            rows = rows.filter(self._compare(rows, position, comes_after))
         if self.ascending:
             return rows.order_by(self.time_field, self.key)
         return rows.order_by(f"-{self.time_field}", f"-{self.key}")
 
-    def _start(self, last_scanned: Position | None) -> Position | None:
-        """Return the position at which the way back begins, or None for the
-        first page.
+    def _position_before_page(self, last_scanned: Position | None) -> Position | None:
+        """Return the position at which the page before this one begins, in the
+        opposite order, or None if there is no such page.
         """
         if self.cursor is None:
             return None
@@ -144,16 +152,19 @@ class Page(Generic[M]):
             return self._position(self.items[0])
         if last_scanned is not None:
             return last_scanned
-        # From an empty page, the way back begins at the end of the list.
-        return (LATEST if self.ascending else EARLIEST, self.cursor.key)
+        # The page is empty, because no row comes after the cursor. The page
+        # before it therefore begins at the end of the list.
+        last_time = LATEST if self.ascending else EARLIEST
+        return last_time, self.cursor.key
 
     def select(
         self, ordered: QuerySet[M], number: int
     ) -> tuple[list[M], Position | None]:
-        """Return the first ``number`` rows.
+        """Return the first ``number`` rows, and None.
 
-        A subclass may return fewer, with the position of the last row that it
-        has scanned. The next page starts there.
+        A subclass that searches only some rows may return fewer, with the
+        position of the last row that it has searched. The next page starts
+        there.
         """
         return self.load(ordered, number), None
 
@@ -163,28 +174,32 @@ class Page(Generic[M]):
         """
         if not self.large:
             return list(ordered[:number])
-        order = (self.large, self.time_field, self.key, self.ascending)
+        page = (self.large, self.time_field, self.key, self.ascending)
         values = {
-            f"loaded_{name}": page_sizes.ValueWithinPage(name, *order)
+            f"loaded_{name}": page_sizes.ValueWithinPage(name, *page)
             for name in self.large
         }
-        total = page_sizes.RunningTotal(*order)
+        total = page_sizes.RunningTotal(*page)
         rows = ordered.defer(*self.large).annotate(total_size=total, **values)
         found = list(rows[:number])
+        # Set the fields from the annotations, because Django refuses an
+        # annotation that has the name of a field.
         for row in found:
             for name in self.large:
                 setattr(row, name, getattr(row, f"loaded_{name}"))
         return found
 
     def _number_within_size(self, rows: list[M]) -> int:
-        """Return how many of the rows are on the page, of which ``load`` has
-        loaded the large fields.
+        """Return how many of the rows fit on the page. These are the rows of
+        which ``load`` has loaded the large fields.
         """
         if not self.large:
             return len(rows)
         totals = [row.total_size for row in rows]  # type: ignore[attr-defined]
-        within = [total for total in totals if total <= page_sizes.MAX_PAGE_SIZE]
-        return max(1, len(within))
+        fitting = [total for total in totals if total <= page_sizes.MAX_PAGE_SIZE]
+        # The first row is on the page, however large, so that each page makes
+        # progress.
+        return max(1, len(fitting))
 
     def links(self, request: Request) -> dict[str, str | None]:
         """Return the URLs of the next and the previous page, or None."""
@@ -204,7 +219,9 @@ class Page(Generic[M]):
     def _link(
         self, request: Request, position: Position | None, backwards: bool
     ) -> str | None:
-        """Return the absolute URL of the request with another cursor."""
+        """Return the absolute URL of the request with a cursor at this
+        position, or None without a position.
+        """
         if position is None:
             return None
         cursor = Cursor(*position, backwards, self.until, self.time_field)

@@ -45,5 +45,9 @@ def accepted_versions(request: Request) -> Sequence[datetime] | None:
         return None
     if header.count(",") >= MAX_ETAGS:
         raise BadRequest(f"If-Match has more than {MAX_ETAGS} ETags.")
-    matches = (_ETAG.fullmatch(tag) for tag in parse_etags(header))
-    return [EPOCH + int(match[1], 16) * MICROSECOND for match in matches if match]
+    versions = []
+    for tag in parse_etags(header):
+        match = _ETAG.fullmatch(tag)
+        if match:
+            versions.append(EPOCH + int(match[1], 16) * MICROSECOND)
+    return versions

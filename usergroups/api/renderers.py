@@ -20,6 +20,6 @@ class CompactJSONRenderer(JSONRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        # keys and times as DRF writes them
+        # so that JSONEncoder writes times, and keys may be integers, as in DRF
         options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
         return orjson.dumps(data, JSONEncoder().default, options)

@@ -28,8 +28,10 @@ class APIRequest(Request):
 
     @property
     def stream(self) -> Request:
-        # DRF treats a body without Content-Length as empty, even if it is
-        # chunked.
+        """The argument ``stream`` of the parsers, never None.
+
+        DRF's is None without Content-Length, even if the body is chunked.
+        """
         return self
 
     @cached_property

@@ -47,13 +47,19 @@ class ScanPage(Page[M]):
     def select(
         self, ordered: QuerySet[M], number: int
     ) -> tuple[list[M], Position | None]:
+        """Return up to ``number`` rows that meet the condition, among those
+        that this call may scan, and the position of the last one it may scan.
+
+        The position is None if the call may scan all rows. If more rows are
+        found than the page has, the next page starts after the page instead.
+        """
         found = ordered.filter(self.condition)
         last_scanned = self._last_scanned(ordered)
         if last_scanned is not None:
-            # Not exclude(), because PostgreSQL cannot use an index for the
-            # negation of a row comparison.
-            until = LessThanOrEqual if self.ascending else GreaterThanOrEqual
-            found = found.filter(self._compare(ordered, last_scanned, until))
+            # PostgreSQL cannot use an index for the negation of a row
+            # comparison, so do not exclude() the rows after the last one.
+            up_to = LessThanOrEqual if self.ascending else GreaterThanOrEqual
+            found = found.filter(self._compare(ordered, last_scanned, up_to))
         return self.load(found, number), last_scanned
 
     def _last_scanned(self, ordered: QuerySet[M]) -> Position | None:
@@ -72,4 +78,5 @@ class ScanPage(Page[M]):
         if number >= len(sizes):
             return None
         positions = ordered.values_list(self.time_field, self.key)
-        return next(iter(positions[number - 1 : number]), None)
+        # None if that row has been deleted meanwhile.
+        return positions[number - 1 : number].first()

@@ -27,15 +27,15 @@ class SerializerPool(threading.local):
     ) -> Iterator[Any]:
         """Yield a serializer with this context.
 
-        To validate, use a copy: it has the same fields, and data and errors of
-        its own.
+        To validate, copy it, because validation stores the data and the errors
+        in the serializer. The copy shares its fields.
         """
         serializer = self.get(serializer_class, partial)
         serializer.context.update(context)
         try:
             yield serializer
         finally:
-            # It refers to the request.
+            # Release the request, to which the context refers.
             serializer.context.clear()
 
     def get(self, serializer_class: type[Serializer[Any]], partial: bool) -> Any:

@@ -60,6 +60,7 @@ class FixedWindowThrottle(SimpleRateThrottle):
 
         Set ``seconds_left``, the time until the window ends.
         """
+        # The windows since 1970 are numbered.
         window, elapsed = divmod(self.timer(), self.duration)
         self.seconds_left = self.duration - elapsed
         if time.monotonic() < FixedWindowThrottle.cache_fails_until:
@@ -77,7 +78,7 @@ class FixedWindowThrottle(SimpleRateThrottle):
 
     def _increment(self, key: str) -> int:
         cache = caches[cache_alias()]
-        # The window may have no calls yet.
+        # incr() raises ValueError if the window has no calls yet.
         with suppress(ValueError):
             return cache.incr(key)
         if cache.add(key, 1, self.duration):
@@ -85,7 +86,7 @@ class FixedWindowThrottle(SimpleRateThrottle):
         # Another process has just added the key.
         with suppress(ValueError):
             return cache.incr(key)
-        # It has expired since.
+        # The key has expired since then.
         return 1
 
     def wait(self) -> float:

@@ -82,7 +82,7 @@ class BaseAPIView(APIView):
     versioning_class = None
     metadata_class = None
     schema = AutoSchema()
-    # URLs have no format suffix.
+    # DRF reads this attribute. URLs have no format suffix such as ".json".
     format_kwarg = None
 
     @classmethod
@@ -98,6 +98,7 @@ class BaseAPIView(APIView):
     @property
     def default_response_headers(self) -> dict[str, str]:
         headers = {**NO_STORE}
+        # RFC 9110 requires the header of a 405.
         if self.request.method not in self.allowed_methods:
             headers["Allow"] = ", ".join(self.allowed_methods)
         return headers
@@ -105,6 +106,7 @@ class BaseAPIView(APIView):
     def dispatch(
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
+        # The limits that count this call, with the owner that it counts for.
         self.counted_by: list[tuple[ConcurrencyLimit, Model]] = []
         # The actor is unknown until initial() has authenticated the token.
         actor_before = actor.set(None)
@@ -160,6 +162,7 @@ class BaseAPIView(APIView):
 
         Raises AuthenticationFailed, WrongScheme or NotAuthenticated.
         """
+        # Reading ``auth`` calls the authenticators.
         if request.auth is None:
             self.refuse_credentials(request)
 
@@ -221,6 +224,7 @@ class BaseAPIView(APIView):
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:
+        # DRF adds ``self.headers`` to the response.
         self.headers.update(cast(APIRequest, request).rate_limit_headers)
         return super().finalize_response(request, response, *args, **kwargs)
 
@@ -249,7 +253,7 @@ class BaseAPIView(APIView):
             explained = DatabaseUnavailable()
         else:
             explained = InvalidToken()
-        # for the log
+        # so that the log has both errors
         explained.__cause__ = error
         return explained
 

@@ -64,6 +64,7 @@ def announce_save(
         return
     written = kwargs["update_fields"]
     if not written:
+        # save() has written all fields.
         fields = sender._meta.concrete_fields
         written = [field.name for field in fields if not field.primary_key]
     announce_update([instance], using, written)

@@ -36,7 +36,8 @@ class Parameter(models.Expression):
     def as_sql(
         self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any
     ) -> Any:
-        # CompiledStatement replaces the parameter by a value.
+        # The parameter stands in the place of its value, so that
+        # CompiledStatement.execute() can replace it.
         return "%s", [self]
 
 
@@ -62,8 +63,8 @@ class ModelColumns(Generic[M]):
         self.model = model
         self.names = [field.attname for field in fields]
         self.column_names = [field.column for field in fields]
-        # The column of a foreign key is converted like the key that it refers
-        # to.
+        # A Col converts the values of a foreign key like those of the field
+        # that it refers to.
         self.columns = [field.get_col(options.db_table) for field in fields]
 
     def select_from(self, rows: models.QuerySet[M]) -> tuple[str, tuple[Any, ...]]:
@@ -79,9 +80,11 @@ class ModelColumns(Generic[M]):
         converted = list(values)
         for index, column in enumerate(self.columns):
             # as in Django's SQLCompiler.get_converters()
-            of_backend = connection.ops.get_db_converters(column)
-            of_field = column.get_db_converters(connection)
-            for convert in (*of_backend, *of_field):
+            converters = [
+                *connection.ops.get_db_converters(column),
+                *column.get_db_converters(connection),
+            ]
+            for convert in converters:
                 converted[index] = convert(converted[index], column, connection)
         return self.model.from_db(connection.alias, self.names, converted)
 
@@ -99,9 +102,10 @@ class CompiledStatement(Generic[M]):
         self.sql = sql
         self.params = params
         self.columns = columns
-        placeholders = [each for each in params if isinstance(each, Parameter)]
         self.fields: dict[str, Any] = {
-            each.name: each.output_field for each in placeholders
+            param.name: param.output_field
+            for param in params
+            if isinstance(param, Parameter)
         }
 
     def execute(self, **values: Any) -> list[M]:
@@ -112,13 +116,16 @@ class CompiledStatement(Generic[M]):
         converted = {}
         for name, field in self.fields.items():
             value = values[name]
+            # An instance stands for the value of its key.
             if isinstance(value, models.Model):
                 value = getattr(value, field.target_field.attname)
             converted[name] = field.get_db_prep_save(value, connection)
-        params = [
-            converted[each.name] if isinstance(each, Parameter) else each
-            for each in self.params
-        ]
+        params = []
+        for param in self.params:
+            if isinstance(param, Parameter):
+                params.append(converted[param.name])
+            else:
+                params.append(param)
         with connection.cursor() as cursor:
             cursor.execute(self.sql, params)
             rows = cursor.fetchall()
@@ -137,8 +144,10 @@ def compile_select(rows: models.QuerySet[M]) -> CompiledStatement[M]:
 
 
 class CompiledSelectRelated(CompiledStatement[M]):
-    """Reads the only row of a queryset, with the row to which its foreign key
-    ``related`` refers, without the latter's ``deferred`` fields.
+    """Reads the only row of a queryset and the row to which its foreign key
+    ``related`` refers.
+
+    The ``deferred`` fields of the related row are not loaded.
 
     The two are found separately, each by a unique key. If their tables were
     joined by a condition, PostgreSQL could choose a merge join, which reads
@@ -161,14 +170,18 @@ class CompiledSelectRelated(CompiledStatement[M]):
         self.related_columns = ModelColumns[Any](related_model, deferred)
         sql, params = columns.select_from(rows)
         related_sql, related_params = self.related_columns.select_from(related_rows)
-        # compiled SQL
+        # The ORM has compiled both parts, which contain no values.
         both = f"SELECT * FROM ({sql}) found CROSS JOIN ({related_sql}) related"  # noqa: S608
         super().__init__(rows.db, both, (*params, *related_params), columns)
 
     def read(self, row: Sequence[Any], connection: BaseDatabaseWrapper) -> M:
-        border = len(self.columns.names)
-        instance = self.columns.read(row[:border], connection)
-        related = self.related_columns.read(row[border:], connection)
+        """Return the instance of a row, whose last columns are those of the
+        related row.
+        """
+        number = len(self.columns.names)
+        instance = self.columns.read(row[:number], connection)
+        related = self.related_columns.read(row[number:], connection)
+        # Set the attribute of the foreign key, as select_related() does.
         self.relation.set_cached_value(instance, related)
         return instance
 
@@ -176,16 +189,16 @@ class CompiledSelectRelated(CompiledStatement[M]):
 def compile_update(
     rows: models.QuerySet[M], changes: Collection[str], deferred: Collection[str]
 ) -> CompiledStatement[M]:
-    """Return the statement that sets the fields with the names ``changes`` of
-    the rows of a queryset, and returns the rows without their ``deferred``
-    fields.
+    """Return the statement that updates the rows of a queryset, and returns
+    them without their ``deferred`` fields.
 
-    Its parameter ``updated_at`` is the time of the change. A row that has the
-    new values already keeps its time.
+    Its parameters are the new values of the fields named ``changes``, and the
+    time of the change, ``updated_at``. A row that has the new values already
+    keeps its time.
     """
     columns = ModelColumns(rows.model, deferred)
-    new_values: dict[str, Any] = {**parameters(rows.model, *changes)}
-    now = parameters(rows.model, "updated_at")["updated_at"]
+    new_values = parameters(rows.model, *changes)
+    [now] = parameters(rows.model, "updated_at").values()
     time = time_of_change(rows.model, new_values, now)
     # as in QuerySet.update()
     query: Any = rows.query.chain(UpdateQuery)

@@ -13,9 +13,11 @@ with a row while a client waits.
 """
 
 
-# in a chain from a row to its dependants, because models may refer to each
-# other in a cycle
 MAX_FOREIGN_KEYS = 5
+"""The length of the longest chain of foreign keys from a dependant to a row
+that is followed. There is a limit, because models may refer to each other in a
+cycle.
+"""
 
 
 class TooManyDependants(Exception):
@@ -36,15 +38,19 @@ def reverse_relations(model: type[models.Model]) -> list[models.ManyToOneRel]:
 def cascading_relations(
     model: type[models.Model], path: str = ""
 ) -> Iterator[tuple[models.ManyToOneRel, str]]:
-    """Yield the direct and indirect relations by which deletions in ``model``
-    cascade, with the lookups back to it.
+    """Yield the relations by which deletions in ``model`` cascade, directly or
+    through other models.
+
+    With each relation, yield the lookup that leads from its dependants back to
+    ``model``, such as "collection__user_group". It ends with ``path``.
     """
     for relation in reverse_relations(model):
         if relation.on_delete is not models.CASCADE:
             continue
-        name = relation.field.name
-        lookup = f"{name}__{path}" if path else name
+        lookup = relation.field.name
+        if path:
+            lookup = f"{lookup}__{path}"
         yield relation, lookup
-        if lookup.count("__") + 1 < MAX_FOREIGN_KEYS:
-            # Their lookups end with this one.
+        foreign_keys = lookup.count("__") + 1
+        if foreign_keys < MAX_FOREIGN_KEYS:
             yield from cascading_relations(relation.related_model, lookup)

@@ -25,28 +25,24 @@ class WritingModel(models.Model):
         post_save.connect(announce_save, sender=cls)
 
     def validate_fields(self, names: Iterable[str]) -> None:
-        """Raise ValidationError if a value of these fields is invalid. Foreign
-        keys are not checked.
-
-        SQLite would store a text of any length.
+        """Raise ValidationError if a value of these fields is invalid, because
+        SQLite would store text of any length. Foreign keys are not checked.
         """
         checked = set(names)
-        self.clean_fields(
-            exclude={
-                field.name
-                for field in self._meta.concrete_fields
-                if field.name not in checked or field.is_relation
-            }
-        )
+        not_checked = {
+            field.name
+            for field in self._meta.concrete_fields
+            if field.name not in checked or field.is_relation
+        }
+        self.clean_fields(exclude=not_checked)
 
     def delete(
         self, using: str | None = None, keep_parents: bool = False
     ) -> tuple[int, dict[str, int]]:
         """Delete this row as ``WritingQuerySet.delete()`` does."""
-        rows = type(self)._default_manager.using(
-            using or router.db_for_write(type(self), instance=self)
-        )
-        return rows.filter(pk=self.pk).delete()
+        model = type(self)
+        alias = using or router.db_for_write(model, instance=self)
+        return model._default_manager.using(alias).filter(pk=self.pk).delete()
 
 
 class DatedModel(WritingModel):
@@ -66,6 +62,7 @@ class DatedModel(WritingModel):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # a new row with both defaults
+        # The two defaults of a new row differ by some microseconds. Django
+        # passes ``args`` for a row that it loads.
         if not args and kwargs.keys().isdisjoint(("created_at", "updated_at")):
             self.updated_at = self.created_at

@@ -37,7 +37,7 @@ class WritingQuerySet(models.QuerySet[M]):
         """The database of ``using()``, or else the one that the router chooses
         for writes.
         """
-        # as in ``db``
+        # Django's property ``db`` does the same, but for reads.
         return self._db or router.db_for_write(self.model, **self._hints)  # type: ignore[attr-defined]
 
     def for_write(self) -> Self:
@@ -46,8 +46,8 @@ class WritingQuerySet(models.QuerySet[M]):
 
     @property
     def has_filters(self) -> bool:
-        """Whether this may lack rows of the table. A compiled statement would
-        find them.
+        """Whether the queryset may exclude rows of the table, which a compiled
+        statement would find nevertheless.
         """
         query = self.query
         return bool(query.where or query.combinator or query.is_sliced)
@@ -63,7 +63,9 @@ class WritingQuerySet(models.QuerySet[M]):
         """
         now = timezone.now()
         if changes:
-            rows = self if versions is None else self.filter(updated_at__in=versions)
+            rows = self
+            if versions is not None:
+                rows = self.filter(updated_at__in=versions)
             time = time_of_change(self.model, changes, Value(now))
             count = rows.update(**changes, updated_at=time)
             if not count and versions is not None and self.exists():
@@ -71,6 +73,7 @@ class WritingQuerySet(models.QuerySet[M]):
         else:
             self._require_version(versions)
         row = self.get()
+        # Otherwise, the row had these values already.
         if row.updated_at == now:  # type: ignore[attr-defined]
             announce_update([row], self.db, changes)
         return row
@@ -97,7 +100,7 @@ class WritingQuerySet(models.QuerySet[M]):
         rows = self.for_write()
         return retry_on_conflict(rows._delete, rows.db)
 
-    # as in Django: managers do not have it
+    # Managers do not have this method, as in Django.
     delete.queryset_only = True  # type: ignore[attr-defined]
 
     def _delete(self) -> tuple[int, dict[str, int]]:
@@ -107,20 +110,25 @@ class WritingQuerySet(models.QuerySet[M]):
             return super().delete()
         rows = self.select_related(None).prefetch_related(None)
         rows = rows.defer(None).order_by("pk")
-        # PostgreSQL cannot lock the rows of such a query.
+        # PostgreSQL cannot lock the rows of such a query, so select them by
+        # their keys.
         if rows.query.distinct or rows.query.group_by:
             found = list(rows.values_list("pk", flat=True))
             rows = type(self)(self.model, using=self.db).filter(pk__in=found)
         # Lock the rows first, so that a concurrent insert of a dependant
         # waits, and then fails.
-        to_lock = rows if is_announced else rows.only("pk")
-        locked = list(to_lock.select_for_update())
+        to_lock = rows.select_for_update()
+        if not is_announced:
+            to_lock = to_lock.only("pk")
+        locked = list(to_lock)
         announce(deleted, locked, self.db)
         keys = [row.pk for row in locked]
         self.release_dependants(keys)
         counts = Counter[str]()
         for start in range(0, len(keys), MAX_DELETED):
-            chunk = rows.order_by().filter(pk__in=keys[start : start + MAX_DELETED])
+            keys_of_chunk = keys[start : start + MAX_DELETED]
+            chunk = rows.filter(pk__in=keys_of_chunk)
+            # Django's own delete()
             _, counts_by_model = super(WritingQuerySet, chunk).delete()
             counts.update(counts_by_model)
         return counts.total(), dict(counts)
@@ -142,8 +150,10 @@ class WritingQuerySet(models.QuerySet[M]):
                 raise TooManyDependants(rows.model)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[models.QuerySet[Any]]:
-        """Yield, for each relation, the rows deleted with the rows of these
-        keys. A subclass adds those it detaches.
+        """Yield a queryset for each relation: the rows that are deleted with
+        the rows that have these keys.
+
+        A subclass also yields the rows that ``release_dependants`` detaches.
         """
         for relation, path in cascading_relations(self.model):
             yield relation.related_model._base_manager.using(self.db).filter(

@@ -1,7 +1,6 @@
 """Retry transactions that conflict with others."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -44,8 +43,8 @@ def sqlstate_of(error: Error) -> str | None:
 
 
 is_retried = ContextVar("is_retried", default=False)
-"""Whether a call of ``retry_on_conflict`` further up will run its action
-again after a conflict.
+"""Whether the code runs in the action of ``retry_on_conflict``, which will run
+the whole action again after a conflict.
 """
 
 
@@ -70,13 +69,18 @@ def retry_on_conflict(
     returns the result, raises a clearer exception, or returns None if it finds
     no reason, since the conflicting row may have been deleted.
     """
-    # An outer transaction needs a savepoint.
-    needs_transaction = atomic or not in_autocommit(connections[using])
-    attempts_left = 1 if is_retried.get() else ATTEMPTS
+    attempts_left = ATTEMPTS
+    if is_retried.get():
+        attempts_left = 1
+    # In an outer transaction, atomic() sets a savepoint. Without one,
+    # PostgreSQL would refuse all statements after an IntegrityError.
+    needs_atomic = atomic or not in_autocommit(connections[using])
     while True:
         attempts_left -= 1
         try:
-            with transaction.atomic(using) if needs_transaction else nullcontext():
+            if not needs_atomic:
+                return _run(action)
+            with transaction.atomic(using):
                 return _run(action)
         except IntegrityError:
             resolved = resolve()
@@ -94,9 +98,10 @@ def retry_on_conflict(
 
 
 def _run(action: Callable[[], T]) -> T:
-    """Run an action, in which nothing else is retried.
+    """Run an action. Calls of ``retry_on_conflict`` in it make one attempt.
 
-    The signals that a commit sends are not part of it.
+    Calls in receivers of the signals that the commit sends make four, because
+    they run after the action.
     """
     outer = is_retried.set(True)
     try:

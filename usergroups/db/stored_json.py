@@ -28,16 +28,21 @@ class JSONText(str):
 
 
 class DecodedAttribute(DeferredAttribute):
-    """Decodes the stored text when the attribute is read for the first time."""
+    """Decodes the stored text when the attribute is read for the first time.
+
+    The instance's ``__dict__`` has the text until then, and the decoded value
+    from then on.
+    """
 
     def __get__(self, instance: Any, cls: Any = None) -> Any:
         value = super().__get__(instance, cls)
         if isinstance(value, JSONText):
-            value = instance.__dict__[self.field.attname] = json.loads(value)
+            value = json.loads(value)
+            self.__set__(instance, value)
         return value
 
-    # so that Python calls __get__ although __dict__ has a value
-    def __set__(self, instance: Any, value: Any) -> None:
+    # Without this method, Python would read __dict__ and not call __get__.
+    def __set__(self, instance: models.Model, value: object) -> None:
         instance.__dict__[self.field.attname] = value
 
 
@@ -58,31 +63,37 @@ class JSONObjectField(models.JSONField):
 
     def get_db_prep_value(
         self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False
-    ) -> Any:
+    ) -> JSONText | None:
         return as_text(value)
 
     def from_db_value(
-        self, value: Any, expression: Any, connection: BaseDatabaseWrapper
-    ) -> Any:
+        self, value: str | None, expression: Any, connection: BaseDatabaseWrapper
+    ) -> JSONText | None:
+        """Mark the value as text that DecodedAttribute still has to decode."""
         if value is None:
             return None
         return JSONText(value)
 
-    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+    def pre_save(self, model_instance: models.Model, add: bool) -> JSONText | None:
+        """Return the text to store. Django would read the attribute, which
+        decodes the text that was loaded.
+        """
         return stored_text(model_instance, self.attname)
 
 
 def stored_text(instance: models.Model, name: str) -> JSONText | None:
-    """Return the value of a JSONObjectField as JSON text, without decoding a
-    value that was loaded as text.
+    """Return the value of the JSONObjectField ``name`` as JSON text.
+
+    Text that was loaded from the database is not decoded.
     """
+    # A deferred field has not been loaded yet.
     if name not in vars(instance):
         instance.refresh_from_db(fields=[name])
     return as_text(vars(instance)[name])
 
 
-def as_text(value: Any) -> JSONText | None:
-    """Return the JSON text of a value, or None for None."""
+def as_text(value: object) -> JSONText | None:
+    """Encode a value as JSON text, unless it is JSON text already or None."""
     if value is None or isinstance(value, JSONText):
         return value
     return JSONText(encode(value))
@@ -99,6 +110,8 @@ class ByteLength(models.Func):
     def as_sqlite(
         self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any
     ) -> Any:
+        # Before version 3.43, SQLite has no OCTET_LENGTH, and its LENGTH
+        # counts bytes only in a BLOB.
         template = "LENGTH(CAST(%(expressions)s AS BLOB))"
         return self.as_sql(compiler, connection, template=template, **context)
 
@@ -107,5 +120,6 @@ def stored_size(*names: str) -> Combinable:
     """Return an expression for the number of bytes that the values of text
     fields, such as JSONObjectFields, take in total.
     """
+    # In SQL, a sum with NULL is NULL.
     sizes = [Coalesce(ByteLength(name), 0) for name in names]
     return reduce(add, sizes)

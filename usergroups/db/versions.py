@@ -19,6 +19,7 @@ class IsSame(Func):
     output_field = models.BooleanField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        # SQLite knows IS NOT DISTINCT FROM only since version 3.39.
         return self.as_sql(compiler, connection, arg_joiner=" IS ", **context)
 
 
@@ -35,6 +36,8 @@ def time_of_change(
         field: Any = model._meta.get_field(name)
         new = value
         if not hasattr(value, "resolve_expression"):
+            # A foreign key stores the key of an instance, and converts it like
+            # the field that it refers to.
             key = getattr(value, "pk", value)
             new = Value(key, getattr(field, "target_field", field))
         same &= Q(IsSame(F(field.attname), new))

@@ -58,11 +58,13 @@ class OperatorCommand(BaseCommand):
             raise CommandError(" ".join(error.messages)) from error
 
     def _ending(self, problem: str) -> str:
+        """Return the last line of a command that ends early."""
         return f"{problem}. {self.describe_progress()}".rstrip()
 
 
 def utf8(value: str) -> str:
     """Return an argument as it is. Raises ValueError if it is not UTF-8."""
+    # Python decodes other bytes as lone surrogates, which encode() refuses.
     value.encode()
     return value
 

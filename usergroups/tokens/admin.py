@@ -40,6 +40,7 @@ class GraceForm(ConfirmationForm):
 
     grace = forms.TypedChoiceField(
         label=_("Old token expires"),
+        # hours
         choices=[
             (0, _("at once")),
             (24, _("after 1 day")),
@@ -59,6 +60,7 @@ class NewTokenForm(OperatorForm):
 
     lifetime = forms.ChoiceField(
         label=_("Lifetime"),
+        # days
         choices=[
             ("30", _("30 days")),
             ("90", _("90 days")),
@@ -92,7 +94,7 @@ class TokenStateFilter(admin.SimpleListFilter):
     title = _("state")
     parameter_name = "state"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+    def lookups(self, request: HttpRequest, model_admin: object) -> Any:
         return [*TokenState.choices, ("unused", _("Not used for 90 days"))]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
@@ -110,12 +112,11 @@ class TokenAdmin(OperatorAdmin[T]):
     Only the name of a token can be edited.
     """
 
-    owner_fields: ClassVar[tuple[str, ...]]
-    """The fields that identify the owner of the token."""
+    owner_form_fields: ClassVar[tuple[str, ...]]
+    """The form fields that identify the owner of the token."""
     owner_columns: ClassVar[tuple[str, ...]] = ()
-    """The columns of the list that show the owner.
-
-    By default, these are the owner_fields.
+    """The columns of the list that show the owner, by default the
+    ``owner_form_fields``.
     """
 
     list_filter: ClassVar[Any] = (TokenStateFilter, "read_only")
@@ -137,8 +138,8 @@ class TokenAdmin(OperatorAdmin[T]):
 
     def get_fields(self, request: HttpRequest, obj: T | None = None) -> tuple[str, ...]:
         if obj is None:
-            return ("name", *self.owner_fields, "read_only", "lifetime")
-        fields = ("name", "expires", *self.owner_fields, "access", "created_at")
+            return ("name", *self.owner_form_fields, "read_only", "lifetime")
+        fields = ("name", "expires", *self.owner_form_fields, "access", "created_at")
         if obj.last_used_at is None:
             return fields
         return (*fields, "last_used", "last_used_address", "last_used_agent")
@@ -154,6 +155,7 @@ class TokenAdmin(OperatorAdmin[T]):
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
         if not change:
+            # response_add() shows it.
             request.issued_secret = obj.assign_secret()  # type: ignore[attr-defined]
         super().save_model(request, obj, form, change)
 
@@ -165,11 +167,12 @@ class TokenAdmin(OperatorAdmin[T]):
     def show_secrets(
         self, request: HttpRequest, issued: Sequence[tuple[T, str, T | None]]
     ) -> HttpResponse:
-        """Show the secrets of new tokens, and the token that each replaces, if
-        any. No other response has them.
+        """Show new tokens with their secrets, which no other response
+        contains, and with the token that each replaces, if any.
         """
-        is_one = len(issued) == 1
-        name = self.opts.verbose_name if is_one else self.opts.verbose_name_plural
+        name = self.opts.verbose_name_plural
+        if len(issued) == 1:
+            name = self.opts.verbose_name
         title = capfirst(gettext("%(name)s issued") % {"name": name})
         text = gettext(
             "A secret is shown only now: copy it and store it securely. If you lose "
@@ -180,7 +183,7 @@ class TokenAdmin(OperatorAdmin[T]):
     # Lists
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        owner = self.owner_columns or self.owner_fields
+        owner = self.owner_columns or self.owner_form_fields
         return ("name_and_hint", *owner, "badge", "access", "expires", "last_used")
 
     # The page of a token
@@ -193,7 +196,7 @@ class TokenAdmin(OperatorAdmin[T]):
         **kwargs: Any,
     ) -> HttpResponse:
         token = context.get("original")
-        # The response to a new token shows its secret.
+        # Saving a new token shows its secret instead of the form again.
         context["show_save_and_continue"] = token is not None
         if token is not None:
             context["sentence"] = self.sentence(token)
@@ -202,8 +205,10 @@ class TokenAdmin(OperatorAdmin[T]):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def url_of_similar(self, token: T) -> str:
-        """Return the address of the form for a token with the same fields."""
-        names = ("name", *self.owner_fields, "read_only")
+        """Return the URL of the form for a new token, with the name, owner and
+        access of this one filled in.
+        """
+        names = ("name", *self.owner_form_fields, "read_only")
         values = {name: token.serializable_value(name) for name in names}
         query = urlencode({name: value for name, value in values.items() if value})
         return f"{self.url_of('add')}?{query}"
@@ -271,8 +276,11 @@ class TokenAdmin(OperatorAdmin[T]):
             unavailable |= {"revoke", "rotate"}
         if obj.rotated_at is not None:
             unavailable.add("rotate")
-        buttons = super().get_buttons(request, obj)
-        return [each for each in buttons if each[0] not in unavailable]
+        return [
+            (action, label)
+            for action, label in super().get_buttons(request, obj)
+            if action not in unavailable
+        ]
 
     @admin.action(
         description=_("Revoke selected %(verbose_name_plural)s"),
@@ -330,7 +338,7 @@ class TokenAdmin(OperatorAdmin[T]):
         """Return the owner, the access, the state, the expiry and the last use
         of the token.
         """
-        owner = [getattr(row, name) for name in self.owner_fields]
+        owner = [getattr(row, name) for name in self.owner_form_fields]
         return [
             *owner,
             self.access(row),
@@ -348,13 +356,15 @@ class TokenAdmin(OperatorAdmin[T]):
         return self.model.prefix
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
+        """Match the tokens with these secrets. A secret that is incomplete or
+        mistyped matches by its beginning.
+        """
         digests = [secret_format.digest(secret) for secret in secrets]
-        cut_off = [
-            secret
+        hints = [
+            secret_format.hint(secret)
             for secret in secrets
             if not secret_format.is_well_formed(secret, self.secret_prefix)
         ]
-        hints = [secret_format.hint(secret) for secret in cut_off]
         return Q(digest__in=digests) | Q(hint__in=hints)
 
     def text_condition(self, text: str, lookup: str) -> Q:
@@ -362,6 +372,7 @@ class TokenAdmin(OperatorAdmin[T]):
         secret anywhere in the text.
         """
         condition = super().text_condition(text, lookup)
+        # Token.public_id is the digest in hexadecimal.
         if re.fullmatch("[0-9a-f]{64}", text):
             condition |= Q(digest=bytes.fromhex(text))
         hints = secret_format.hints_in(text, self.secret_prefix)

@@ -20,8 +20,8 @@ class TokenAuthentication(authentication.TokenAuthentication):
     """
 
     model: type[Token]
-    owner_fields: tuple[str, ...] = ()
-    """The large fields of the token's owner to load with the token."""
+    large_owner_fields: tuple[str, ...] = ()
+    """The large fields of the owner to load with the token."""
 
     @property
     def usage(self) -> str:
@@ -36,7 +36,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
         if scheme.lower() != self.keyword.lower():
             return None
         secret = credentials.lstrip(" ")
-        token = self.model.objects.authenticate(secret, self.owner_fields)
+        token = self.model.objects.authenticate(secret, self.large_owner_fields)
         if token is None:
             FailedAuthenticationThrottle().add(request)
             self.refuse(secret)

@@ -74,7 +74,8 @@ class TokenQuerySet(WritingQuerySet[T]):
         """Filter tokens that are neither revoked nor expired at the time
         ``now``, which is the present by default.
         """
-        not_expired = Q(expires_at=None) | Q(expires_at__gt=now or timezone.now())
+        now = now or timezone.now()
+        not_expired = Q(expires_at=None) | Q(expires_at__gt=now)
         return self.filter(not_expired, revoked_at=None)
 
     def in_state(self, state: str) -> "TokenQuerySet[T]":
@@ -160,6 +161,8 @@ class TokenQuerySet(WritingQuerySet[T]):
                 issued.append((token, successor, secret))
             successors = [successor for _token, successor, _secret in issued]
             self.model._base_manager.using(rows.db).bulk_create(successors)
+            # Change the instances and the rows alike. One statement writes all
+            # rows.
             latest_expiry = now + grace
             for token in tokens:
                 token.rotated_at = now
@@ -170,12 +173,13 @@ class TokenQuerySet(WritingQuerySet[T]):
             )
             rows._by_pk(tokens).update(rotated_at=now, expires_at=expires_at)
             announce(created, successors, rows.db)
-            # The caller may add secrets to the instances.
+            # Announce copies, because the caller may add secrets to the
+            # instances.
             copies = [copy(successor) for successor in successors]
             announce(rotated, tokens, rows.db, successors=copies)
         return issued
 
-    # Managers do not have it, as in Django's delete().
+    # Managers do not have this method, as with Django's delete().
     rotate.queryset_only = True  # type: ignore[attr-defined]
 
     def revoke(self) -> list[T]:
@@ -194,6 +198,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             announce(revoked, tokens, rows.db)
         return tokens
 
+    # Managers do not have this method either.
     revoke.queryset_only = True  # type: ignore[attr-defined]
 
     def _by_pk(self, tokens: list[T]) -> models.QuerySet[T]:
@@ -203,28 +208,30 @@ class TokenQuerySet(WritingQuerySet[T]):
         keys = [token.pk for token in tokens]
         return self.model._base_manager.using(self.db).filter(pk__in=keys)
 
-    def authenticate(self, secret: str, owner_fields: tuple[str, ...] = ()) -> T | None:
-        """Return the active token with this secret, with its owner loaded, or
-        None. Takes at most one query.
+    def authenticate(
+        self, secret: str, large_owner_fields: tuple[str, ...] = ()
+    ) -> T | None:
+        """Return the active token with this secret, or None.
 
-        The large fields of the owner are loaded only if they are among
-        ``owner_fields``, or later, if they are read. The query goes to the
-        database for writes: a replica that lags behind would accept a revoked
-        token.
+        One query loads the token with its owner. Of the owner's large fields,
+        it loads only the ``large_owner_fields``; others are loaded when they
+        are read. The query goes to the database for writes, because a replica
+        that lags behind would accept a revoked token.
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
         digest = secret_format.digest(secret)
         now = timezone.now()
+        # The cached statement has none of the queryset's filters.
         if self.has_filters:
             tokens = self.for_write().active(now).filter(digest=digest)
-            found = _select_with_owner(tokens, owner_fields).execute()
+            found = _select_with_owner(tokens, large_owner_fields).execute()
         else:
             select = _authentication_statement(
-                type(self), self.model, self.db_for_write, owner_fields
+                type(self), self.model, self.db_for_write, large_owner_fields
             )
             found = select.execute(digest=digest, expires_at=now)
-        return found[0] if found else None
+        return next(iter(found), None)
 
     def get_by_public_id(self, public_id: str) -> T:
         """Return the token with this id. Raises DoesNotExist."""
@@ -238,26 +245,27 @@ def _authentication_statement(
     queryset: type[TokenQuerySet[T]],
     model: type[T],
     using: str,
-    owner_fields: tuple[str, ...],
+    large_owner_fields: tuple[str, ...],
 ) -> CompiledSelectRelated[T]:
-    """Return the statement that reads an active token and its owner.
+    """Return the statement that reads the active token with a digest, and its
+    owner.
 
-    It takes the current time as ``expires_at``.
+    Its parameters are ``digest`` and ``expires_at``, the current time.
     """
     placeholders = parameters(model, "digest", "expires_at")
     tokens = queryset(model, using=using).active(placeholders["expires_at"])
     tokens = tokens.filter(digest=placeholders["digest"])
-    return _select_with_owner(tokens, owner_fields)
+    return _select_with_owner(tokens, large_owner_fields)
 
 
 def _select_with_owner(
-    tokens: TokenQuerySet[T], owner_fields: tuple[str, ...]
+    tokens: TokenQuerySet[T], large_owner_fields: tuple[str, ...]
 ) -> CompiledSelectRelated[T]:
     """Return the statement that reads the only token of a queryset with its
     owner.
     """
     model = tokens.model
-    deferred = [name for name in model.owner_deferred if name not in owner_fields]
+    deferred = [name for name in model.owner_deferred if name not in large_owner_fields]
     return CompiledSelectRelated(tokens, model.owner_field, deferred)
 
 
@@ -286,7 +294,7 @@ class Token(WritingModel):
     """The name of the foreign key to the owner."""
     owner_deferred: ClassVar[tuple[str, ...]] = ()
     """Large fields of the owner, which authentication reads only if the view's
-    ``owner_fields`` contain them.
+    ``large_owner_fields`` contain them.
     """
 
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
@@ -428,6 +436,7 @@ class Token(WritingModel):
 
     @property
     def _tokens(self) -> Any:
+        """All tokens of the model, on the database for writes."""
         return type(self).objects.using(router.db_for_write(type(self), instance=self))
 
     def mark_used(self, request: HttpRequest | Request) -> None:
@@ -443,14 +452,17 @@ class Token(WritingModel):
         if self.last_used_at is not None and self.last_used_at > stale:
             return
         key = self.public_id
-        tokens = self._tokens
+        # add() fails if another thread is saving the use, or has failed to
+        # within the last minute.
         if not last_use_attempts.add(key, None):
             return
+        tokens = self._tokens
         outdated = tokens.filter(
             Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk
         )
         # Skip the row if another transaction has locked it. SQLite has no row
-        # locks and ignores this.
+        # locks and ignores this. ``no_key`` is the weaker lock that an UPDATE
+        # takes.
         unlocked = outdated.select_for_update(skip_locked=True, no_key=True)
         try:
             with transaction.atomic(using=tokens.db):
@@ -473,10 +485,12 @@ def client_of(request: HttpRequest | Request) -> dict[str, str]:
     header = request.META.get("HTTP_USER_AGENT", "")
     # Servers decode headers as Latin-1.
     text = header.encode("latin-1", "replace").decode(errors="replace")
+    # PostgreSQL refuses U+0000, and a log or page should show one line.
     visible = "".join(
         character if character.isprintable() else " " for character in text
     )
-    agent = " ".join(secret_format.redact(visible).split())
+    words = secret_format.redact(visible).split()
+    agent = " ".join(words)
     return {
         "last_used_address": address_of(request) or "",
         "last_used_agent": agent[:MAX_AGENT_LENGTH],

@@ -14,7 +14,7 @@ class TokenPermission(BasePermission):
 
     message = "The token is read-only."
     code = "insufficient_scope"
-    # for the OpenAPI document: reads never get a 403 from this
+    # OperationSchema reads this: safe methods never get a 403 from here.
     applies_to_reads = False
 
     def has_permission(self, request: Request, view: APIView) -> bool:

@@ -54,15 +54,17 @@ def digest(secret: str) -> bytes:
 
 
 def hint(secret: str) -> str:
-    """Return the beginning of a secret, which helps to recognize it and leaves
-    166 bits unknown.
+    """Return the prefix of a secret and the first four characters after it.
+
+    They help to recognize the secret, and leave 166 of its bits unknown.
     """
-    return secret[: secret.index("_") + 1 + HINT_LENGTH]
+    random_part = secret.index("_") + 1
+    return secret[: random_part + HINT_LENGTH]
 
 
 def redact(text: str) -> str:
-    """Remove the random part of anything in the text that may be a secret, or
-    most of one.
+    """Replace the random part of whatever looks like a secret in the text, or
+    like most of a secret, by an ellipsis.
     """
     return _LIKE_A_SECRET.sub("_…", text)
 
@@ -75,6 +77,7 @@ def hints_in(text: str, prefix: str) -> list[str]:
 
 
 def _checksum(body: str) -> str:
+    """Return the CRC-32 of the text as six base62 digits."""
     number = zlib.crc32(body.encode())
     digits = ""
     for _ in range(CHECKSUM_LENGTH):

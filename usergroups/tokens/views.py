@@ -20,22 +20,23 @@ class TokenView(BaseAPIView):
     """
 
     permission_classes = [TokenPermission]
-    owner_fields: ClassVar[Mapping[str | None, tuple[str, ...]]] = {}
-    """The large fields of the token's owner that the response contains, by
-    method. Other methods do not load them.
+    large_owner_fields: ClassVar[Mapping[str | None, tuple[str, ...]]] = {}
+    """By method, the large fields of the token's owner that the response
+    contains. Authentication loads no others.
     """
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         authenticators = super().get_authenticators()
         # drf-spectacular may describe the view without a request.
         method = getattr(self.request, "method", None)
-        owner_fields = self.owner_fields.get(method, ())
+        large_owner_fields = self.large_owner_fields.get(method, ())
         for authenticator in authenticators:
             if isinstance(authenticator, TokenAuthentication):
-                authenticator.owner_fields = owner_fields
+                authenticator.large_owner_fields = large_owner_fields
         return authenticators
 
     def perform_authentication(self, request: Request) -> None:
-        # DRF's setting UNAUTHENTICATED_TOKEN may be any object.
+        # Without a valid token, DRF sets the host's UNAUTHENTICATED_TOKEN,
+        # which may be any object.
         if not isinstance(request.auth, Token):
             self.refuse_credentials(request)

@@ -7,6 +7,6 @@ from .report_tokens import ReportToken
 
 @admin.register(ReportToken)
 class ReportTokenAdmin(TokenAdmin):
-    owner_fields = ("team",)
+    owner_form_fields = ("team",)
     autocomplete_fields = ("team",)
     ordering = ("-id",)

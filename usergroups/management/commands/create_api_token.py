@@ -60,7 +60,9 @@ class Command(OperatorCommand):
                     "Revoke some of them first."
                 ) from None
             self.stdout.write(secret)
-            self.stdout.flush()  # If this fails, the transaction is rolled back.
+            # Flush in the transaction, so that a token whose secret could not
+            # be printed is rolled back.
+            self.stdout.flush()
         self.stderr.write(
             f"Issued the API token {token} for the team {team}.", self.style.SUCCESS
         )

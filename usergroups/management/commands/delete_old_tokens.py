@@ -24,7 +24,8 @@ class Command(OperatorCommand):
         while keys := list(rest.values_list("pk", flat=True)[:CHUNK]):
             tokens.filter(pk__in=keys).delete()
             self.deleted += len(keys)
-            # Do not read the rows before again.
+            # Continue after these keys. PostgreSQL keeps deleted rows in the
+            # index until it vacuums the table, and would read them again.
             rest = rest.filter(pk__gt=keys[-1])
 
     def describe_progress(self) -> str:
