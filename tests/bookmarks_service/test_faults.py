@@ -263,7 +263,8 @@ def test_a_client_that_goes_away_frees_its_place(sqlite_service):
     )
 
     def status():
-        return sqlite_service.send(f"{head}{' ' * 100}".encode()).split()[1]
+        file = '{"url": "https://example.com/"}'.ljust(100)
+        return sqlite_service.send(f"{head}{file}".encode()).split()[1]
 
     clients = []
 
