@@ -5,6 +5,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from errno import EINVAL
 from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
@@ -38,6 +39,19 @@ BEGINNING_OF_ZIP = b"PK\x03\x04"
 ZIP_ENTRY = b"PK\x01\x02"
 
 
+DAMAGED_ZIP_ERRORS = (
+    BadZipFile,
+    EOFError,
+    IndexError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+    zlib.error,
+)
+"""What the module zipfile raises for a file with wrong offsets, names or data."""
+
+
 class UnreadableFile(Exception):
     """The rest of a file cannot be read. The argument is the reason."""
 
@@ -60,7 +74,13 @@ def open_content(
         return file, name
     try:
         return _unzipped(file, limit)
-    except (BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error):
+    except DAMAGED_ZIP_ERRORS:
+        raise UnreadableFile(_("The ZIP is damaged or encrypted.")) from None
+    except OSError as error:
+        # A damaged ZIP may name an offset to which a file cannot seek. Other
+        # errors are those of the disk.
+        if error.errno != EINVAL:
+            raise
         raise UnreadableFile(_("The ZIP is damaged or encrypted.")) from None
 
 

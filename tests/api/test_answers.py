@@ -401,6 +401,26 @@ def test_an_unknown_query_parameter_is_refused(any_operation, valid_body, name):
 
 
 @pytest.mark.database_independent
+@pytest.mark.parametrize(
+    ("any_operation", "name"),
+    [
+        ("get_user_group", "user_group_id"),
+        ("delete_user_group", "user_group_id"),
+        ("list_user_groups", "limit"),
+        ("list_bookmarks", "q"),
+        ("list_collections", "cursor"),
+        ("import_bookmarks", "format"),
+        ("export_bookmarks", "format"),
+    ],
+    indirect=["any_operation"],
+)
+def test_a_repeated_query_parameter_is_refused(any_operation, valid_body, name):
+    response = any_operation(valid_body, query={name: ["a", "b"]})
+
+    assert errors(response, 400) == [(name, "repeated_parameter")]
+
+
+@pytest.mark.database_independent
 # 100 are allowed
 @pytest.mark.parametrize(
     "query", ["%ff=1", "a=%00", "&".join(f"a{n}=1" for n in range(101))]

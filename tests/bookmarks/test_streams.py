@@ -85,6 +85,19 @@ FEW_BYTES = zipped(("a.csv", FILES["csv"]))
         (BOMB, "The file in the ZIP is larger than 1000000 bytes."),
         (FEW_BYTES[:-30], "The ZIP is damaged or encrypted."),
         (
+            # The offset of the directory, the last but two bytes, is wrong.
+            FEW_BYTES[:-6] + b"\xff\xff\xff\x7f" + FEW_BYTES[-2:],
+            "The ZIP is damaged or encrypted.",
+        ),
+        (
+            # A flag says that the name is UTF-8.
+            FEW_BYTES.replace(b"a.csv", b"\xff.csv").replace(
+                b"PK\1\2\x14\3\x14\0\0\0", b"PK\1\2\x14\3\x14\0\0\x08"
+            ),
+            "The ZIP is damaged or encrypted.",
+        ),
+        (FEW_BYTES.replace(b"a.csv", b"\0.csv"), "The ZIP is damaged or encrypted."),
+        (
             FEW_BYTES[:100] + b"damage" + FEW_BYTES[106:],
             "The ZIP is damaged or encrypted.",
         ),
@@ -109,6 +122,9 @@ FEW_BYTES = zipped(("a.csv", FILES["csv"]))
         "many files",
         "large",
         "cut",
+        "wrong offset",
+        "invalid name",
+        "empty name",
         "damaged",
         "encrypted",
         "wrong size",

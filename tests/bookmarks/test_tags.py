@@ -324,12 +324,6 @@ def test_an_invalid_filter_by_tag_is_refused(call_bookmarks, tags, error):
     assert errors(response) == [error]
 
 
-def test_other_parameters_take_their_last_value(call_bookmarks, bookmark):
-    response = call_bookmarks("GET", "bookmarks", query={"q": ["nowhere", URL]})
-
-    assert response.json()["bookmarks"] == [bookmark_json(bookmark)]
-
-
 def test_the_links_of_a_list_have_all_tags(call_bookmarks, user_group, monkeypatch):
     # Each page scans one bookmark.
     monkeypatch.setattr(scan_pages, "MAX_SCANNED", 1)

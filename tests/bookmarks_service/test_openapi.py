@@ -143,7 +143,8 @@ def test_the_codes_of_an_operation_are_those_of_its_fields(document):
     def codes(name, status):
         return codes_of(errors_of(document, name)[status])
 
-    common = {"bad_request", "parse_error", "unknown_parameter"}  # of every operation
+    # of every operation
+    common = {"bad_request", "parse_error", "unknown_parameter", "repeated_parameter"}
     of_body = {*common, "too_many_values"}
     assert codes("create_collection", "400") == {
         *of_body,

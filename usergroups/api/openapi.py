@@ -44,7 +44,7 @@ from .errors import (
 )
 from .parsers import TooManyValuesInBody
 from .preconditions import PreconditionFailed
-from .requests import UnknownParameter
+from .requests import RepeatedParameter, UnknownParameter
 from .views import BaseAPIView
 
 # Examples of the errors that all operations can return. Without a language,
@@ -56,6 +56,7 @@ with translation.override(None):
             "The query string is not UTF-8 or has too many parameters."
         ),
         UnknownParameter(["update_since"], ["updated_since"]),
+        RepeatedParameter(["limit"]),
         exceptions.NotAuthenticated(),
         WrongScheme("This path takes another scheme."),
         InvalidToken(),

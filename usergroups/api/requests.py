@@ -81,6 +81,17 @@ def check_query_length(request: Request, limit: int) -> None:
         raise ParseError(f"The query string is longer than {limit} bytes.")
 
 
+class RepeatedParameter(ValidationError):
+    """The query string has a parameter more than once that takes one value."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        detail = ErrorDetail(
+            "The query string has this parameter more than once.",
+            "repeated_parameter",
+        )
+        super().__init__({name: [detail] for name in names})
+
+
 class UnknownParameter(ValidationError):
     """The query string has parameters that the operation does not know."""
 

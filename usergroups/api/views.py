@@ -35,7 +35,12 @@ from .negotiation import JSONNegotiation
 from .parsers import JSONObjectParser
 from .preconditions import etag
 from .renderers import CompactJSONRenderer
-from .requests import APIRequest, UnknownParameter, check_query_length
+from .requests import (
+    APIRequest,
+    RepeatedParameter,
+    UnknownParameter,
+    check_query_length,
+)
 from .serializer_pool import pool
 from .throttling import TokenThrottle
 
@@ -205,14 +210,14 @@ class BaseAPIView(APIView):
 
     def check_query(self, request: APIRequest) -> None:
         """Raise ValidationError for unknown query parameters, because a
-        misspelt filter would find every object.
+        misspelt filter would find every object, and for repeated ones.
 
         A method without serializers may have any parameters. Raises ParseError
         if the query string is longer than ``max_query_length``.
         """
         check_query_length(request, self.max_query_length)
         method = self.documented_method
-        known: Collection[str] = ()
+        known: Mapping[str, Any] = {}
         if self.has_query(method):
             known = pool.get(self.request_serializers[method], False).fields
         elif method not in {*self.request_serializers, *self.response_serializers}:
@@ -220,6 +225,13 @@ class BaseAPIView(APIView):
         unknown = [name for name in request.query_params if name not in known]
         if unknown:
             raise UnknownParameter(unknown, known)
+        repeated = [
+            name
+            for name, values in request.query_params.lists()
+            if len(values) > 1 and not isinstance(known[name], ListField)
+        ]
+        if repeated:
+            raise RepeatedParameter(repeated)
 
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
