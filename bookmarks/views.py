@@ -383,15 +383,22 @@ class ImportView(AccessTokenView):
                 raise exceptions.UnreadableImport(str(error)) from None
             collection = query.get("collection")
             report = Report()
-            with self.require_collection(collection):
-                store(
-                    self.user_group,
-                    read(content, format_name, encoding),
-                    report,
-                    collection,
-                    query["update"],
-                    deadline=api_request.deadline,
-                )
+            records = read(content, format_name, encoding)
+            try:
+                with self.require_collection(collection):
+                    store(
+                        self.user_group,
+                        records,
+                        report,
+                        collection,
+                        query["update"],
+                        deadline=api_request.deadline,
+                    )
+            except exceptions.InvalidCollection:
+                if report.is_of_nothing:
+                    raise
+                # What was stored before the deletion of the collection stays.
+                report.error = exceptions.NO_SUCH_COLLECTION
         if report.error and report.is_of_nothing and not report.stopped_at:
             raise exceptions.UnreadableImport(report.error)
         return self.respond({"report": report})

@@ -397,7 +397,9 @@ def test_an_import_ends_when_its_collection_is_deleted(send, collection, monkeyp
         collection=collection.pk,
     )
 
-    assert errors(response) == [("collection", "does_not_exist")]
+    report = reported(response)
+    assert report["created"] == 2
+    assert report["error"] == "The user group has no collection with this id."
 
 
 @pytest.mark.django_db(transaction=True)
