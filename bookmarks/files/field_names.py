@@ -156,6 +156,19 @@ def texts(value: Any) -> list[str]:
     ]
 
 
+# A string of Python in single or double quotes, and a list of such strings.
+# The possessive quantifiers make a search take linear time.
+PYTHON_STRING = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
+PYTHON_LIST = re.compile(rf"\[(?:\s*+{PYTHON_STRING}\s*+,?+)*+\s*+\]", re.DOTALL)
+
+
+def unquoted(string: str) -> str:
+    """Return the text of a string of Python, of whose escapes only those of
+    quotation marks and backslashes occur in tags.
+    """
+    return re.sub(r"\\(.)", r"\1", string[1:-1], flags=re.DOTALL)
+
+
 def split_tags(text: str) -> list[str]:
     """Return the tags that are separated by commas, or else by ``|``.
 
@@ -165,7 +178,11 @@ def split_tags(text: str) -> list[str]:
         try:
             return texts(strict_json.loads(text.encode()))
         except ValueError:
-            text = text.strip("[]").replace("'", "")
+            pass
+        if PYTHON_LIST.fullmatch(text):
+            strings = re.findall(PYTHON_STRING, text, re.DOTALL)
+            return [unquoted(string) for string in strings]
+        text = text.strip("[]")
     separator = "," if "," in text else "|"
     return [tag.strip().strip('"') for tag in text.split(separator)]
 

@@ -144,7 +144,11 @@ class NetscapeReader:
             return
         if name in TAGS_THAT_END_TEXT:
             self.end_text()
-        if name in HEADINGS:
+        if name == "dt":
+            # A description after this is not that of the last link, even if
+            # there is no link here, such as for the feeds of old browsers.
+            self.end_link()
+        elif name in HEADINGS:
             self.end_link()
             self.text = StringIO()
             self.heading = {**attributes(tag), "tag": name}

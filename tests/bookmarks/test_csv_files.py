@@ -11,6 +11,7 @@ from bookmarks.files import comma_separated
 from bookmarks.files.comma_separated import read as read_file
 from bookmarks.files.comma_separated import write
 from bookmarks.files.decoding import open_text
+from bookmarks.files.field_names import split_tags
 from bookmarks.files.records import CollectionRecord, InvalidRecord
 from bookmarks.models import Bookmark
 
@@ -262,3 +263,18 @@ def test_other_texts_are_exported_as_they_are(title):
 
 def test_apostrophes_in_files_of_other_programs_are_kept():
     assert titles(read("url,title\nhttps://a/,'=b")) == ["'=b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("['test', \"it's crazy\"]", ["test", "it's crazy"]),
+        ("['a', 'don, t']", ["a", "don, t"]),
+        (r"['tag\'s', 'back\\slash']", ["tag's", "back\\slash"]),
+        ("[a, b]", ["a", "b"]),
+        ("['a", ["'a"]),
+    ],
+    ids=["quotation marks", "comma", "escapes", "no strings", "cut"],
+)
+def test_tags_in_a_list_of_python_are_read(text, tags):
+    assert split_tags(text) == tags

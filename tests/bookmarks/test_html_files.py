@@ -163,6 +163,15 @@ def test_a_description_is_the_note_of_its_bookmark():
     assert record.note == "First & second\n    line of <int>"
 
 
+def test_a_description_after_an_item_without_a_link_is_not_that_of_the_last_link():
+    html = """<DL><DT><A HREF="https://a.example/">A</A><DD>About A
+    <DT><A FEEDURL="https://b.example/">Feed</A><DD>About the feed</DL>"""
+
+    records = read(html)
+
+    assert [(record.title, record.note) for record in records] == [("A", "About A")]
+
+
 def test_values_that_a_bookmark_has_no_field_for_are_reported_unless_they_are_empty_or_0():
     html = """<DL><DT><A HREF="https://a/" ADD_DATE="1" ICON="data:," TAGS="a,b" PRIVATE="1" TOREAD="0" FEED="">A</A>
     <DD>A <b>description</b> of A
