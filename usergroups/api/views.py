@@ -293,8 +293,8 @@ class BaseAPIView(APIView):
         return validated
 
     def query_data(self, serializer_class: type[Serializer[Any]]) -> dict[str, Any]:
-        """Return the query parameters as data for a serializer: a list of all
-        values for a ListField, and the last value for any other field.
+        """Return the query parameters as data for a serializer: a list for a
+        ListField, and the only value for any other field.
 
         With the dictionary of Django, DRF would read the data as that of an
         HTML form.

@@ -51,13 +51,15 @@ def parameters(model: type[models.Model], *names: str) -> dict[str, Parameter]:
 
 
 class ModelColumns(Generic[M]):
-    """The columns of a model in a statement.
+    """The columns of a model in a statement on the database ``using``.
 
     Fields whose names are in ``deferred`` are left out, and loaded when they
     are read, as after ``QuerySet.defer()``.
     """
 
-    def __init__(self, model: type[M], deferred: Collection[str] = ()) -> None:
+    def __init__(
+        self, model: type[M], using: str, deferred: Collection[str] = ()
+    ) -> None:
         options: Any = model._meta
         fields = [each for each in options.concrete_fields if each.name not in deferred]
         self.model = model
@@ -66,6 +68,11 @@ class ModelColumns(Generic[M]):
         # A Col converts the values of a foreign key like those of the field
         # that it refers to.
         self.columns = [field.get_col(options.db_table) for field in fields]
+        # Looked up once, because they are the same on each connection to a
+        # database. Those of the connection itself belong to one thread.
+        self.field_converters = [
+            column.get_db_converters(connections[using]) for column in self.columns
+        ]
 
     def select_from(self, rows: models.QuerySet[M]) -> tuple[str, tuple[Any, ...]]:
         """Return the SQL that selects these columns of the rows of a queryset,
@@ -82,7 +89,7 @@ class ModelColumns(Generic[M]):
             # as in Django's SQLCompiler.get_converters()
             converters = [
                 *connection.ops.get_db_converters(column),
-                *column.get_db_converters(connection),
+                *self.field_converters[index],
             ]
             for convert in converters:
                 converted[index] = convert(converted[index], column, connection)
@@ -138,7 +145,7 @@ class CompiledStatement(Generic[M]):
 
 def compile_select(rows: models.QuerySet[M]) -> CompiledStatement[M]:
     """Return the statement that reads the rows of a queryset."""
-    columns = ModelColumns(rows.model)
+    columns = ModelColumns(rows.model, rows.db)
     sql, params = columns.select_from(rows)
     return CompiledStatement(rows.db, sql, params, columns)
 
@@ -166,8 +173,8 @@ class CompiledSelectRelated(CompiledStatement[M]):
         related_rows = related_model._base_manager.using(rows.db).filter(
             **{self.relation.target_field.name: key}
         )
-        columns = ModelColumns(rows.model)
-        self.related_columns = ModelColumns[Any](related_model, deferred)
+        columns = ModelColumns(rows.model, rows.db)
+        self.related_columns = ModelColumns[Any](related_model, rows.db, deferred)
         sql, params = columns.select_from(rows)
         related_sql, related_params = self.related_columns.select_from(related_rows)
         # The ORM has compiled both parts, which contain no values.
@@ -196,7 +203,7 @@ def compile_update(
     time of the change, ``updated_at``. A row that has the new values already
     keeps its time.
     """
-    columns = ModelColumns(rows.model, deferred)
+    columns = ModelColumns(rows.model, rows.db, deferred)
     new_values = parameters(rows.model, *changes)
     [now] = parameters(rows.model, "updated_at").values()
     time = time_of_change(rows.model, new_values, now)
