@@ -5,6 +5,8 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection, models, transaction
 from django.test.utils import CaptureQueriesContext
 
@@ -13,10 +15,21 @@ from tests.servers import TIMEOUT, wait_until
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 
 
+def load_content_types() -> None:
+    """Read all content types, which Django keeps until a test flushes the
+    database.
+
+    Otherwise, the number of queries would depend on the tests that ran before
+    in this process.
+    """
+    ContentType.objects.get_for_models(*apps.get_models())
+
+
 def queries_of(call: Callable[..., Any], *args: Any) -> list[str]:
     """Return the SQL of each statement that ``call`` executes, without
     transaction control.
     """
+    load_content_types()
     with CaptureQueriesContext(connection) as captured:
         call(*args)
     return [

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.admin.actions import log_in_with, url
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
-from tests.queries import queries_of
+from tests.queries import load_content_types, queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -234,6 +234,7 @@ def queries_of_pages(client, rows):
         + f"?user_group__id__exact={rows['usergroups_usergroup'].pk}"
     )
     queries = {}
+    load_content_types()
     for name, address in pages.items():
         with CaptureQueriesContext(connection) as captured:
             response = client.get(address)
