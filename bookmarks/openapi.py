@@ -12,7 +12,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.api import batches
 from usergroups.api.deadlines import TimeLimitExceeded
-from usergroups.api.errors import MissingField
+from usergroups.api.errors import MissingField, Protected
 from usergroups.api.openapi import (
     ETAG,
     IF_MATCH,
@@ -127,7 +127,7 @@ delete_bookmark = bookmark_operation(
     summary="Delete a bookmark",
     parameters=[BOOKMARK_ID, IF_MATCH],
     responses={200: success_response("The bookmark was deleted.")},
-    errors=[exceptions.BookmarkNotFound()],
+    errors=[exceptions.BookmarkNotFound(), Protected()],
 )
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
@@ -248,7 +248,7 @@ delete_collection = collection_operation(
     ),
     parameters=[COLLECTION_ID, IF_MATCH],
     responses={200: success_response("The collection was deleted.")},
-    errors=[exceptions.CollectionNotFound(), TooLargeToDelete()],
+    errors=[exceptions.CollectionNotFound(), TooLargeToDelete(), Protected()],
 )
 
 file_operation = partial(operation, tags=["Files"])
