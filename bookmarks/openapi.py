@@ -12,7 +12,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.api import batches
 from usergroups.api.deadlines import TimeLimitExceeded
-from usergroups.api.errors import MissingField
+from usergroups.api.errors import MissingField, Protected
 from usergroups.api.openapi import (
     ETAG,
     IF_MATCH,
@@ -127,7 +127,7 @@ delete_bookmark = bookmark_operation(
     summary="Delete a bookmark",
     parameters=[BOOKMARK_ID, IF_MATCH],
     responses={200: success_response("The bookmark was deleted.")},
-    errors=[exceptions.BookmarkNotFound()],
+    errors=[exceptions.BookmarkNotFound(), Protected()],
 )
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
@@ -251,7 +251,7 @@ delete_collection = collection_operation(
     ),
     parameters=[COLLECTION_ID, IF_MATCH],
     responses={200: success_response("The collection was deleted.")},
-    errors=[exceptions.CollectionNotFound(), TooLargeToDelete()],
+    errors=[exceptions.CollectionNotFound(), TooLargeToDelete(), Protected()],
 )
 
 file_operation = partial(operation, tags=["Files"])
@@ -323,8 +323,8 @@ export_bookmarks = file_operation(
     description=(
         "Returns the bookmarks of the user group, of one of its collections, or in no "
         "collection, as a file in UTF-8: ordered by collection, the oldest first, "
-        "beginning with those in no collection. An import of it into an empty user group restores the "
-        "bookmarks, their collections and the order of both."
+        "beginning with those in no collection. An import of it into an empty user "
+        "group restores the bookmarks, their collections and the order of both."
     ),
     parameters=[FILE_NAME],
     query={"format": "html", "collection": COLLECTION["id"]},

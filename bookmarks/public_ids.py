@@ -34,10 +34,14 @@ class Duplicate(Exception):
 
 
 def parse_public_id(public_id: object) -> UUID | None:
-    """Return the UUID, or None if the text is not a UUID in canonical form."""
+    """Return the UUID, or None if the text is not a UUID in canonical form.
+
+    Python code may also pass a UUID.
+    """
+    text = str(public_id)
     with suppress(ValueError):
-        key = UUID(str(public_id))
-        if str(key) == public_id:
+        key = UUID(text)
+        if str(key) == text:
             return key
     return None
 

@@ -10,7 +10,16 @@ from uuid import UUID
 
 import orjson
 from django.db import IntegrityError, connections
-from django.db.models import Exists, OuterRef, Q, QuerySet, UUIDField, Value
+from django.db.models import (
+    Exists,
+    OuterRef,
+    ProtectedError,
+    Q,
+    QuerySet,
+    RestrictedError,
+    UUIDField,
+    Value,
+)
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -21,6 +30,7 @@ from usergroups.db.compiled_statements import (
     compile_select,
     parameters,
 )
+from usergroups.db.deletion import ProtectingError
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
@@ -205,8 +215,12 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
 
     def delete_by_ids(
         self, user_group: UserGroup, public_ids: Sequence[object]
-    ) -> list[bool]:
-        """Delete bookmarks and return, in order, whether each existed."""
+    ) -> list[bool | ProtectingError]:
+        """Delete bookmarks and return, in order, whether each existed.
+
+        Return the error for a bookmark that cannot be
+        deleted, because rows of the host project refer to it.
+        """
         keys: list[Any] = [parse_public_id(public_id) for public_id in public_ids]
         bookmarks = self.for_write().filter(user_group=user_group, pk__in=keys)
 
@@ -216,13 +230,30 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             bookmarks.filter(pk__in=found)._delete()
             return found
 
-        deleted = retry_on_conflict(delete, bookmarks.db)
-        existed = []
+        try:
+            deleted = retry_on_conflict(delete, bookmarks.db)
+        except (ProtectedError, RestrictedError):
+            return [self._try_to_delete(user_group, each) for each in public_ids]
+        existed: list[bool | ProtectingError] = []
         for key in keys:
             existed.append(key in deleted)
             # A repeated id is reported as deleted only once.
             deleted.discard(key)
         return existed
+
+    def _try_to_delete(
+        self, user_group: UserGroup, public_id: object
+    ) -> bool | ProtectingError:
+        """Delete one bookmark, and return what ``delete_by_ids`` returns for
+        it.
+        """
+        try:
+            self.delete_by_id(user_group, public_id)
+        except self.model.DoesNotExist:
+            return False
+        except (ProtectedError, RestrictedError) as error:
+            return error
+        return True
 
     def add_many(
         self, user_group: UserGroup, items: Sequence[Mapping[str, Any]]

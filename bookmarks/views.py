@@ -18,13 +18,13 @@ from rest_framework.response import Response
 from usergroups.api import batches
 from usergroups.api.bodies import read_chunks
 from usergroups.api.envelopes import Envelope
-from usergroups.api.errors import MissingField
+from usergroups.api.errors import MissingField, Protected
 from usergroups.api.page_queries import pop_paging
 from usergroups.api.pagination import Page
 from usergroups.api.parsers import BatchParser
 from usergroups.api.preconditions import PreconditionFailed, accepted_versions
 from usergroups.api.requests import APIRequest
-from usergroups.db.deletion import TooManyDependants
+from usergroups.db.deletion import ProtectingError, TooManyDependants
 from usergroups.db.retry import retry_on_conflict
 from usergroups.db.versions import Modified
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
@@ -257,7 +257,10 @@ class BookmarkBatchDeletionView(AccessTokenView):
         deletions = map(self.result, existed)
         return self.respond({"results": batches.results(ids, deletions)})
 
-    def result(self, existed: bool) -> dict[str, Any]:
+    def result(self, existed: bool | ProtectingError) -> dict[str, Any]:
+        """Return the result of an item, for what ``delete_by_ids`` returns."""
+        if isinstance(existed, ProtectingError):
+            return batches.failed(Protected(existed))
         if not existed:
             return batches.failed(exceptions.BookmarkNotFound())
         return {"status": 200}

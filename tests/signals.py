@@ -63,5 +63,11 @@ def expected(
     return Sent(
         name,
         type(instances[0]),
-        {"instances": [*instances], "actor": actor, "using": "default", **arguments},
+        {
+            "instances": [*instances],
+            "actor": actor,
+            "using": "default",
+            "raw": False,
+            **arguments,
+        },
     )

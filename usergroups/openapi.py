@@ -5,7 +5,7 @@ from functools import partial
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .api import cursors
-from .api.errors import MissingField
+from .api.errors import MissingField, Protected
 from .api.openapi import (
     ETAG,
     IF_MATCH,
@@ -128,7 +128,7 @@ delete_user_group = document(
     parameters=[IF_MATCH],
     query=ID,
     responses={200: success_response("The group was deleted.")},
-    errors=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete()],
+    errors=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete(), Protected()],
 )
 
 rotate_user_group_token = document(

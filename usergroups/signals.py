@@ -1,5 +1,6 @@
 """Signals sent after the commit of a write in usergroups or bookmarks, with
-``instances``, ``actor`` and ``using``.
+``instances``, ``actor``, ``using`` and ``raw``, which is True if a fixture was
+loaded.
 """
 
 from collections.abc import Iterator

@@ -70,6 +70,16 @@ def test_a_row_of_another_group_is_neither_found_nor_written(
     assert model.objects.filter(pk=row.pk).exists()
 
 
+@pytest.mark.parametrize("model", [Bookmark, Collection])
+def test_python_code_may_pass_an_id_as_a_uuid(model, user_group):
+    row = FACTORIES[model](user_group=user_group)
+
+    updated = model.objects.update_by_id(user_group, row.pk, **CHANGES[model])
+
+    assert updated == row
+    assert model.objects.find_by_id(user_group, row.pk) == row
+
+
 def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(
     user_group, other_group
 ):

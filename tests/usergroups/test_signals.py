@@ -6,6 +6,7 @@ from copy import copy
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.db import transaction
 from django.test import RequestFactory
 
@@ -294,3 +295,16 @@ def test_a_failing_receiver_is_logged_and_breaks_nothing(
     assert response.status_code == 201
     assert record.exc_info
     assert len(sent_to_others) == 1
+
+
+def test_rows_of_a_fixture_are_announced_as_raw(user_group, tmp_path):
+    fixture = tmp_path / "groups.json"
+    call_command("dumpdata", "usergroups.usergroup", output=str(fixture))
+
+    with recorded() as sent:
+        call_command("loaddata", str(fixture), verbosity=0)
+
+    [updated] = sent
+    assert updated.name == "updated"
+    assert updated.arguments["instances"] == [user_group]
+    assert updated.arguments["raw"] is True

@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, InternalError, OperationalError
+from django.db.models import ProtectedError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import translation
 from django.utils.log import log_response
@@ -16,6 +17,8 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.response import Response
+
+from usergroups.db.deletion import ProtectingError
 
 from .renderers import CompactJSONRenderer
 
@@ -92,6 +95,32 @@ class DatabaseUnavailable(exceptions.APIException):
     default_code = "service_unavailable"
     default_detail = "The database is temporarily unavailable. Try again later."
     wait = 5  # seconds, for the header Retry-After
+
+
+class Protected(exceptions.APIException):
+    """Rows of the host project, whose foreign keys have PROTECT or RESTRICT,
+    refer to an object that the call would delete.
+    """
+
+    status_code = 409
+    default_code = "protected"
+    default_detail = "Other objects refer to this one, so it cannot be deleted."
+
+    def __init__(self, error: ProtectingError | None = None) -> None:
+        detail = None
+        if error is not None:
+            kinds = ", ".join(names_of_protected(error))
+            detail = f"Objects of these kinds prevent the deletion: {kinds}."
+        super().__init__(detail)
+
+
+def names_of_protected(error: ProtectingError) -> list[str]:
+    """Return the names of the models whose rows prevent a deletion, sorted."""
+    if isinstance(error, ProtectedError):
+        rows = error.protected_objects
+    else:
+        rows = error.restricted_objects
+    return sorted({str(row._meta.verbose_name) for row in rows})
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:

@@ -80,7 +80,7 @@ ERROR_DESCRIPTIONS = {
     403: "The token does not permit the request.",
     404: "The object does not exist, or belongs to another owner.",
     405: "The path does not offer this method.",
-    409: "The change would create a duplicate, or too much belongs to the object.",
+    409: "The change would create a duplicate, or other objects prevent the deletion.",
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
     415: "The operation does not take a body with this Content-Type.",

@@ -15,7 +15,10 @@ MICROSECOND = timedelta(microseconds=1)
 
 MAX_ETAGS = 100
 
-_ETAG = re.compile(r'"([0-9a-f]{1,14})"')  # 14 digits last until the year 4253
+# A server or a middleware that compresses responses makes an ETag weak, with
+# "W/". The ETag is that of the object, not of the bytes of a response, so it
+# still matches. 14 digits last until the year 4253.
+_ETAG = re.compile(r'(?:W/)?"([0-9a-f]{1,14})"')
 
 
 class PreconditionFailed(APIException):

@@ -18,6 +18,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ListField, Serializer
 from rest_framework.views import APIView
 
+from usergroups.db.deletion import ProtectingError
 from usergroups.signals import actor
 
 from . import conf
@@ -28,6 +29,7 @@ from .errors import (
     NO_STORE,
     DatabaseUnavailable,
     InvalidToken,
+    Protected,
     WrongScheme,
     exception_handler,
 )
@@ -246,6 +248,8 @@ class BaseAPIView(APIView):
     def handle_exception(self, exc: Exception) -> Response:
         if type(exc) in self.errors:
             exc = self.errors[type(exc)]()
+        elif isinstance(exc, ProtectingError):
+            exc = Protected(exc)
         elif isinstance(exc, IntegrityError):
             exc = self.explain_integrity_error(exc)
         return super().handle_exception(exc)

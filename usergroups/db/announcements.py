@@ -11,13 +11,20 @@ from usergroups.signals import actor, created, updated
 
 
 def announce(
-    signal: Signal, instances: Sequence[models.Model], using: str, **arguments: Any
+    signal: Signal,
+    instances: Sequence[models.Model],
+    using: str,
+    *,
+    raw: bool = False,
+    **arguments: Any,
 ) -> None:
     """Send the signal with copies of the instances when the transaction on the
     database ``using`` is committed.
 
     Send nothing if there are no instances or no receivers, or if the
     transaction is rolled back. Log the errors of receivers.
+
+    ``raw`` is True if a fixture was loaded, as in Django's ``post_save``.
     """
     if not instances or not signal.has_listeners(type(instances[0])):
         return
@@ -28,7 +35,12 @@ def announce(
 
     def send() -> None:
         signal.send_robust(
-            type(copies[0]), instances=copies, actor=writer, using=using, **arguments
+            type(copies[0]),
+            instances=copies,
+            actor=writer,
+            using=using,
+            raw=raw,
+            **arguments,
         )
 
     # robust, because logging a receiver's error may itself fail
@@ -36,7 +48,11 @@ def announce(
 
 
 def announce_update(
-    instances: Sequence[models.Model], using: str, written: Iterable[str]
+    instances: Sequence[models.Model],
+    using: str,
+    written: Iterable[str],
+    *,
+    raw: bool = False,
 ) -> None:
     """Announce the update of the editable fields among those with the names
     ``written``, if there are any.
@@ -49,7 +65,7 @@ def announce_update(
         if field.editable and names & {field.name, field.attname}:
             fields.add(field.name)
     if fields:
-        announce(updated, instances, using, fields=fields)
+        announce(updated, instances, using, raw=raw, fields=fields)
 
 
 def announce_save(
@@ -59,12 +75,13 @@ def announce_save(
 
     This is a receiver of Django's signal ``post_save``.
     """
+    raw: bool = kwargs["raw"]
     if kwargs["created"]:
-        announce(created, [instance], using)
+        announce(created, [instance], using, raw=raw)
         return
     written = kwargs["update_fields"]
     if not written:
         # save() has written all fields.
         fields = sender._meta.concrete_fields
         written = [field.name for field in fields if not field.primary_key]
-    announce_update([instance], using, written)
+    announce_update([instance], using, written, raw=raw)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from django.db import models
+from django.db.models import ProtectedError, RestrictedError
 
 MAX_DELETED = 2_000  # rows at a time, because the query contains their primary keys
 
@@ -17,6 +18,12 @@ MAX_FOREIGN_KEYS = 5
 """The length of the longest chain of foreign keys from a dependant to a row
 that is followed. There is a limit, because models may refer to each other in a
 cycle.
+"""
+
+
+ProtectingError = ProtectedError | RestrictedError
+"""Raised instead of a deletion if rows of the host project refer to the row
+with PROTECT or RESTRICT.
 """
 
 

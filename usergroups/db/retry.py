@@ -13,6 +13,7 @@ from django.db import (
     transaction,
 )
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import ProtectedError, RestrictedError
 
 T = TypeVar("T")
 
@@ -63,7 +64,8 @@ def retry_on_conflict(
     An action that writes with a single statement needs no transaction of its
     own (``atomic=False``).
 
-    A conflict is an IntegrityError or an error of the CONFLICTS.
+    A conflict is an IntegrityError, except for one of PROTECT or RESTRICT, or
+    an error of the CONFLICTS.
     There are at most four attempts, and the error of the last one is raised.
     After an IntegrityError, ``resolve`` is called outside the transaction. It
     returns the result, raises a clearer exception, or returns None if it finds
@@ -82,6 +84,9 @@ def retry_on_conflict(
                 return _run(action)
             with transaction.atomic(using):
                 return _run(action)
+        except (ProtectedError, RestrictedError):
+            # These are IntegrityErrors, but no conflicts.
+            raise
         except IntegrityError:
             resolved = resolve()
             if resolved is not None:

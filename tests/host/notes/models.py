@@ -17,6 +17,7 @@ __all__ = [
     "Person",
     "Pin",
     "ReportToken",
+    "Share",
     "Step",
 ]
 
@@ -43,12 +44,21 @@ class Mark(models.Model):
 
 
 class Highlight(models.Model):
-    # the only relation to bookmarks, and hidden
+    # the only relation by which deletions of bookmarks cascade, and hidden
     bookmark = models.ForeignKey("bookmarks.Bookmark", models.CASCADE, related_name="+")
 
 
 class Pin(models.Model):
     user_group = models.ForeignKey("usergroups.UserGroup", models.PROTECT)
+
+
+class Share(models.Model):
+    bookmark = models.ForeignKey(
+        "bookmarks.Bookmark", models.PROTECT, null=True, related_name="+"
+    )
+    collection = models.ForeignKey(
+        "bookmarks.Collection", models.RESTRICT, null=True, related_name="+"
+    )
 
 
 class Step(models.Model):

@@ -6,8 +6,9 @@ from django.db.models import ProtectedError
 
 from bookmarks.models import Bookmark
 from tests.admin.actions import confirm, url
-from tests.bookmarks.factories import BookmarkFactory
-from tests.host.notes.models import Highlight, Mark, Mention, Note, Pin, Step
+from tests.answers import errors
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.host.notes.models import Highlight, Mark, Mention, Note, Pin, Share, Step
 from usergroups.db import deletion
 from usergroups.models import Team, UserGroup
 
@@ -69,6 +70,61 @@ def test_the_admin_names_the_rows_that_prevent_a_deletion(
     )
     assert UserGroup.objects.exists()
     assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"), [(Pin, "pin"), (Step, "step")], ids=["PROTECT", "RESTRICT"]
+)
+def test_a_call_names_the_kind_of_rows_that_prevent_a_deletion(
+    call_usergroups, user_group, model, kind
+):
+    model.objects.create(user_group=user_group)
+
+    response = call_usergroups(
+        "DELETE", "user", query={"user_group_id": user_group.provided_id}
+    )
+
+    assert errors(response, 409) == [(None, "protected")]
+    [error] = response.json()["errors"]
+    assert error["detail"] == f"Objects of these kinds prevent the deletion: {kind}."
+    assert "Retry-After" not in response
+    assert UserGroup.objects.contains(user_group)
+
+
+def test_a_call_does_not_delete_a_protected_collection_or_bookmark(
+    call_bookmarks, user_group
+):
+    bookmark = BookmarkFactory(user_group=user_group)
+    collection = CollectionFactory(user_group=user_group)
+    Share.objects.create(bookmark=bookmark, collection=collection)
+
+    for name, row in (("bookmark", bookmark), ("collection", collection)):
+        response = call_bookmarks("DELETE", name, str(row.pk))
+        assert errors(response, 409) == [(None, "protected")]
+        assert type(row).objects.contains(row)
+
+
+def test_a_batch_deletes_all_bookmarks_but_the_protected_one(
+    call_bookmarks, user_group
+):
+    bookmarks = BookmarkFactory.create_batch(3, user_group=user_group)
+    Share.objects.create(bookmark=bookmarks[1])
+    ids = [str(bookmark.pk) for bookmark in bookmarks]
+
+    response = call_bookmarks(
+        "POST", "bookmarks-batch-delete", body={"ids": [*ids, ids[0]]}
+    )
+
+    results = response.json()["results"]
+    assert [result["status"] for result in results] == [200, 409, 200, 404]
+    assert results[1]["errors"] == [
+        {
+            "code": "protected",
+            "detail": "Objects of these kinds prevent the deletion: share.",
+            "attr": None,
+        }
+    ]
+    assert [*Bookmark.objects.all()] == [bookmarks[1]]
 
 
 def test_a_call_does_not_delete_a_group_with_too_many_rows_of_the_host(
