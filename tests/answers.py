@@ -1,5 +1,7 @@
 """Check the shape of error responses, and represent objects as responses do."""
 
+from datetime import UTC
+
 CLIENT_ERRORS_WITH_STATUS_400 = {
     "parse_error",
     "bad_request",
@@ -95,7 +97,8 @@ def collection_json(collection):
 
 
 def time_json(moment):
-    return moment.isoformat().replace("+00:00", "Z")
+    text = moment.astimezone(UTC).isoformat(timespec="microseconds")
+    return text.replace("+00:00", "Z")
 
 
 def etag_of(moment):

@@ -3,7 +3,7 @@ them as a file.
 """
 
 from contextlib import ExitStack, closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryFile
 
 import pytest
@@ -152,6 +152,17 @@ def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
 
     assert read == list(collection.bookmarks.order_by("created_at", "pk"))
     assert {row.collection for row in read} == {collection}
+
+
+@pytest.mark.parametrize("format_name", EXPORT_FORMATS)
+def test_dates_have_six_digits_of_fraction(user_group, format_name):
+    second = datetime(2026, 1, 31, 9, 26, 53, tzinfo=UTC)
+    BookmarkFactory(user_group=user_group, created_at=second)
+
+    with closing(load(user_group)) as items:
+        text = "".join(EXPORT_FORMATS[format_name].write(items))
+
+    assert "2026-01-31T09:26:53.000000Z" in text
 
 
 class OnceRouter:
