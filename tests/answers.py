@@ -24,10 +24,12 @@ def errors(response, status=400):
     assert body["success"] == 0
     assert type(body["success"]) is int  # not False
     assert body["type"] == error_type(status, body["errors"])
-    assert all(
-        error.keys() == {"code", "detail", "attr"} and error["detail"]
-        for error in body["errors"]
-    )
+    for error in body["errors"]:
+        expected = {"code", "detail", "attr"}
+        if error["code"] == "already_exists":
+            expected.add("existing")
+        assert error.keys() == expected
+        assert error["detail"]
     return [(error["attr"], error["code"]) for error in body["errors"]]
 
 
