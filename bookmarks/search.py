@@ -49,11 +49,13 @@ class SearchPage(ScanPage["Bookmark"]):
             condition &= Q(updated_at__gte=filters["updated_since"])
         if "q" in filters:
             text = Lowercase(Value(filters["q"]))
+            # A line break separates tags, and is not part of any.
+            fields = [n for n in SEARCHED if n != "tags" or "\n" not in filters["q"]]
             contain = (
-                GreaterThan(StrIndex(Lowercase(name), text), 0) for name in SEARCHED
+                GreaterThan(StrIndex(Lowercase(name), text), 0) for name in fields
             )
             condition &= Q(*contain, _connector=Q.OR)
-            size = size + stored_size(*SEARCHED)
+            size = size + stored_size(*fields)
         for tag in filters.get("tag", []):
             condition &= has_tag(tag)
             size = size + ByteLength("tags")

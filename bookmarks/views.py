@@ -388,7 +388,8 @@ class ImportView(AccessTokenView):
                 raise exceptions.UnreadableImport(str(error)) from None
             collection = query.get("collection")
             report = Report()
-            records = read(content, format_name, encoding)
+            deadline = api_request.deadline
+            records = read(content, format_name, encoding, deadline)
             try:
                 with self.require_collection(collection):
                     store(
@@ -397,7 +398,7 @@ class ImportView(AccessTokenView):
                         report,
                         collection,
                         query["update"],
-                        deadline=api_request.deadline,
+                        deadline=deadline,
                     )
             except exceptions.InvalidCollection:
                 if report.is_of_nothing:

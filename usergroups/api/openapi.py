@@ -485,6 +485,25 @@ def component_name(described: type[Any]) -> str:
     return f"{class_name(app.label)}{described.__name__}"
 
 
+def exclude_replaced_views(endpoints: list[Any]) -> list[Any]:
+    """Exclude a view from an OpenAPI document if the URLconf has a subclass of
+    it for the same path.
+
+    For drf-spectacular's PREPROCESSING_HOOKS. Otherwise, the document has the
+    methods that a host's view does not offer.
+    """
+    views_by_path = defaultdict(set)
+    for path, _, _, callback in endpoints:
+        views_by_path[path].add(callback.cls)
+    kept = []
+    for endpoint in endpoints:
+        path, _, _, callback = endpoint
+        others = views_by_path[path] - {callback.cls}
+        if not any(issubclass(other, callback.cls) for other in others):
+            kept.append(endpoint)
+    return kept
+
+
 def exclude_api_views(endpoints: list[Any]) -> list[Any]:
     """Exclude all BaseAPIViews from an OpenAPI document.
 
