@@ -11,6 +11,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern
@@ -157,13 +158,11 @@ class ConfirmingAdmin(PagesAdmin[M]):
         form = form_class(self, request, found)
         if form.refusals or not form.is_valid():
             return self.render_confirmation(confirmation, query, form)
-        # Lock the rows in one order, so that two actions cannot wait for each
-        # other.
-        locked = rows.order_by("pk").select_for_update(of=("self",))
 
         def run() -> HttpResponse | str:
-            # Each attempt reads the rows again.
-            return confirmation.action(self, request, locked.all(), **form.cleaned_data)
+            # Each attempt locks and reads the rows again.
+            locked = self.locked(rows, found)
+            return confirmation.action(self, request, locked, **form.cleaned_data)
 
         with acting_as(request.user):
             outcome = retry_on_conflict(run, rows.db)
@@ -174,6 +173,15 @@ class ConfirmingAdmin(PagesAdmin[M]):
         messages.info(request, outcome)
         # Read the rows again, because the action may have deleted them.
         return redirect(self.previous_url(query, rows.all()))
+
+    def locked(self, rows: QuerySet[M], found: Sequence[M]) -> QuerySet[M]:
+        """Return a queryset that locks the rows. ``found`` has those that
+        existed just now.
+
+        It locks them in one order, so that two actions cannot wait for each
+        other.
+        """
+        return rows.order_by("pk").select_for_update(of=("self",))
 
     def chosen_keys(self, request: HttpRequest, query: Mapping[str, str]) -> Any:
         """Return the keys of the confirmed rows, or of the row in the query,

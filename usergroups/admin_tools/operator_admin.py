@@ -124,7 +124,7 @@ class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
         # Only a transaction can lock rows.
         if not connections[rows.db].in_atomic_block:
             return row
-        return rows.select_for_update(of=("self",)).first()
+        return self.locked(rows, [row]).first()
 
     # Saving
 
@@ -148,7 +148,11 @@ class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
         if hasattr(obj, "updated_at"):
             obj.updated_at = timezone.now()
             changed.append("updated_at")
-        obj.save(update_fields=changed)
+        self.update_fields(obj, changed)
+
+    def update_fields(self, obj: M, names: Sequence[str]) -> None:
+        """Store the fields of a row that have these names."""
+        obj.save(update_fields=names)
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         view = partial(super().changeform_view, request, *args, **kwargs)

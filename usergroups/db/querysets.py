@@ -103,10 +103,17 @@ class WritingQuerySet(models.QuerySet[M]):
     # Managers do not have this method, as in Django.
     delete.queryset_only = True  # type: ignore[attr-defined]
 
+    @property
+    def locks_before_deletion(self) -> bool:
+        """Whether a deletion announces the rows or concerns dependants, and
+        therefore locks the rows first.
+        """
+        is_announced = deleted.has_listeners(self.model)
+        return is_announced or bool(reverse_relations(self.model))
+
     def _delete(self) -> tuple[int, dict[str, int]]:
         """Do what ``delete()`` does, in the current transaction and database."""
-        is_announced = deleted.has_listeners(self.model)
-        if not is_announced and not reverse_relations(self.model):
+        if not self.locks_before_deletion:
             return super().delete()
         rows = self.select_related(None).prefetch_related(None)
         rows = rows.defer(None).order_by("pk")
@@ -118,7 +125,7 @@ class WritingQuerySet(models.QuerySet[M]):
         # Lock the rows first, so that a concurrent insert of a dependant
         # waits, and then fails.
         to_lock = rows.select_for_update()
-        if not is_announced:
+        if not deleted.has_listeners(self.model):
             to_lock = to_lock.only("pk")
         locked = list(to_lock)
         announce(deleted, locked, self.db)
