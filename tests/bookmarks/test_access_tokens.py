@@ -140,7 +140,7 @@ def test_invalid_fields_are_refused(issue, fields, problem):
 
 
 def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group):
-    store_tokens(AccessToken, 998, user_group=user_group)
+    store_tokens(AccessToken, 998, user_group=user_group, **user_group.scope)
     AccessTokenFactory(user_group=user_group, expired=True)
     AccessTokenFactory(user_group=user_group, revoked=True)
     AccessTokenFactory(user_group=user_group, expiring=True)
@@ -155,7 +155,7 @@ def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group):
 
 
 def test_a_token_can_be_issued_after_another_one_is_revoked(issue, revoke, user_group):
-    store_tokens(AccessToken, 999, user_group=user_group)
+    store_tokens(AccessToken, 999, user_group=user_group, **user_group.scope)
     token = AccessTokenFactory(user_group=user_group)
     assert issue().status_code == 409
 

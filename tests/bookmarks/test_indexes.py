@@ -228,7 +228,12 @@ def test_the_count_of_active_tokens_reads_no_others(user_group):
         + [{"expires_at": future}] * 6
     )
     AccessToken.objects.bulk_create(
-        AccessToken(user_group=user_group, digest=n.to_bytes(32, "big"), **state)
+        AccessToken(
+            user_group=user_group,
+            digest=n.to_bytes(32, "big"),
+            **user_group.scope,
+            **state,
+        )
         for n, state in enumerate(states)
     )
     with connection.cursor() as cursor:
@@ -430,7 +435,8 @@ def skewed_tokens(user_group):
         ApiToken(team=first_team, digest=digest) for digest in digests
     )
     AccessToken.objects.bulk_create(
-        AccessToken(user_group=user_group, digest=digest) for digest in digests
+        AccessToken(user_group=user_group, digest=digest, **user_group.scope)
+        for digest in digests
     )
     owner = UserGroupFactory(team=TeamFactory())
     with connection.cursor() as cursor:

@@ -20,7 +20,17 @@ OF_GROUP = "token with its group"
 NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.vendor]
 """What follows an insert of several bookmarks, which PostgreSQL returns."""
 
+ROTATION = [
+    "active tokens that never expire",
+    "active tokens that expire",
+    "token, locked",
+    "insert",
+    "update",
+]
+
 STATEMENTS = {
+    "get_api_token": [OF_TEAM],
+    "rotate_api_token": [OF_TEAM, *ROTATION],
     "get_user_group": [OF_TEAM, "group"],
     "create_user_group": [OF_TEAM, "group"],
     "update_user_group": [OF_TEAM, "update"],
@@ -56,6 +66,11 @@ STATEMENTS = {
         "update",
         "time of the revocation",
     ],
+    "issue_access_tokens": [OF_TEAM],
+    "revoke_access_tokens": [OF_TEAM],
+    "list_team_access_tokens": [OF_TEAM, "page"],
+    "get_access_token": [OF_GROUP],
+    "rotate_access_token": [OF_GROUP, *ROTATION],
     "list_bookmarks": [OF_GROUP, "page"],
     "create_bookmark": [OF_GROUP, "insert"],
     "create_bookmarks": [OF_GROUP],
