@@ -309,6 +309,9 @@ class TokenQuerySet(WritingQuerySet[T]):
             revoked_now.discard(digest)
         return results
 
+    # Nor this one.
+    revoke_by_public_ids.queryset_only = True  # type: ignore[attr-defined]
+
 
 def digest_of(public_id: str) -> bytes | None:
     """Return the digest in a ``Token.public_id``, or None for other text."""
