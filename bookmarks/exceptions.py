@@ -58,24 +58,29 @@ class UnreadableImport(APIException):
 class AlreadyExists(APIException):
     """The change would create a duplicate.
 
-    ``location`` (a response header) is the path of the existing object.
+    ``existing`` is the id of the existing object, and ``location`` (a response
+    header) its path.
     """
 
     status_code = 409
     default_code = "already_exists"
 
-    def __init__(self, field: str, detail: str, location: str | None = None) -> None:
+    def __init__(
+        self, existing: object, field: str, detail: str, location: str | None
+    ) -> None:
         super().__init__({field: [detail]})
+        self.existing = str(existing)
         self.location = location
 
 
 class BookmarkExists(AlreadyExists):
-    def __init__(self, field: str = "collection", location: str | None = None) -> None:
-        super().__init__(field, str(BOOKMARK_EXISTS), location)
+    def __init__(
+        self, existing: object, field: str = "collection", location: str | None = None
+    ) -> None:
+        super().__init__(existing, field, str(BOOKMARK_EXISTS), location)
 
 
 class CollectionExists(AlreadyExists):
-    def __init__(self, location: str | None = None) -> None:
-        super().__init__(
-            "name", "The user group already has a collection with this name.", location
-        )
+    def __init__(self, existing: object, location: str | None = None) -> None:
+        detail = "The user group already has a collection with this name."
+        super().__init__(existing, "name", detail, location)

@@ -124,7 +124,7 @@ update_bookmark = bookmark_operation(
         INVALID_URL,
         exceptions.InvalidCollection(),
         exceptions.BookmarkNotFound(),
-        exceptions.BookmarkExists(),
+        exceptions.BookmarkExists(BOOKMARK["id"]),
     ],
 )
 
@@ -142,7 +142,7 @@ DELETED = {"status": 200, "success": 1}
 MOVED = {"status": 200, "success": 1, "bookmark": BOOKMARK}
 INVALID = batches.failed(INVALID_URL)
 NOT_FOUND = batches.failed(exceptions.BookmarkNotFound())
-DUPLICATE = batches.failed(exceptions.BookmarkExists())
+DUPLICATE = batches.failed(exceptions.BookmarkExists(BOOKMARK["id"]))
 
 create_bookmarks = bookmark_operation(
     "create_bookmarks",
@@ -225,7 +225,7 @@ create_collection = collection_operation(
     responses={
         201: success_response("The collection was created.", collection=COLLECTION)
     },
-    errors=[MissingField("name"), exceptions.CollectionExists()],
+    errors=[MissingField("name"), exceptions.CollectionExists(COLLECTION["id"])],
 )
 
 get_collection = collection_operation(
@@ -242,7 +242,10 @@ update_collection = collection_operation(
     parameters=[COLLECTION_ID, IF_MATCH, ETAG],
     body={"name": COLLECTION["name"]},
     responses={200: success_response("The updated collection.", collection=COLLECTION)},
-    errors=[exceptions.CollectionNotFound(), exceptions.CollectionExists()],
+    errors=[
+        exceptions.CollectionNotFound(),
+        exceptions.CollectionExists(COLLECTION["id"]),
+    ],
 )
 
 delete_collection = collection_operation(
@@ -324,16 +327,18 @@ export_bookmarks = file_operation(
     "export_bookmarks",
     summary="Export a file",
     description=(
-        "Returns the bookmarks of the user group, or of one of its collections, as a "
-        "file in UTF-8: ordered by collection, the oldest first, beginning with those "
-        "in no collection. An import of it into an empty user group restores the "
-        "bookmarks, their collections and the order of both."
+        "Returns the bookmarks of the user group, of one of its collections, or in no "
+        "collection, as a file in UTF-8: ordered by collection, the oldest first, "
+        "beginning with those in no collection. An import of it into an empty user "
+        "group restores the bookmarks, their collections and the order of both."
     ),
     parameters=[FILE_NAME],
     query={"format": "html", "collection": COLLECTION["id"]},
     responses={
         (200, media_type): OpenApiResponse(
-            str, "The file.", [OpenApiExample("File", text, media_type=media_type)]
+            OpenApiTypes.BINARY,
+            "The file.",
+            [OpenApiExample("File", text, media_type=media_type)],
         )
         for media_type, text in EXPORT_EXAMPLES.items()
     },

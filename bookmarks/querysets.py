@@ -158,13 +158,13 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         user_group: UserGroup,
         public_ids: Sequence[object],
         collection: "Collection | None",
-    ) -> "list[Bookmark | type[Duplicate] | None]":
+    ) -> "list[Bookmark | Duplicate | None]":
         """Move bookmarks to ``collection``, or out of their collections if it
         is None. Return a result for each id.
 
         A result is the bookmark after the move, None if there is no such
-        bookmark, or the class Duplicate if another bookmark with its URL is in
-        the collection. Raises IntegrityError if the collection is deleted.
+        bookmark, or a Duplicate if another bookmark with its URL is in the
+        collection. Raises IntegrityError if the collection is deleted.
         """
         keys: list[Any] = [parse_public_id(public_id) for public_id in public_ids]
         bookmarks = self.for_write().filter(user_group=user_group)
@@ -178,7 +178,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         user_group: UserGroup,
         keys: Sequence[Any],
         collection: "Collection | None",
-    ) -> "dict[UUID | None, Bookmark | type[Duplicate] | None]":
+    ) -> "dict[UUID | None, Bookmark | Duplicate | None]":
         rows = self.select_related(None).filter(pk__in=keys)
         found = {row.pk: row for row in rows.select_for_update().order_by("pk")}
         new_collection = collection.pk if collection else NO_COLLECTION
@@ -195,9 +195,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             # The first of several bookmarks with the same URL becomes the
             # owner of their unique key.
             owner = owners.setdefault(new_keys[key], key)
-            results[key] = found[key] if owner == key else Duplicate
+            results[key] = found[key] if owner == key else Duplicate(owner)
         # after the move
-        inside = [each for each in results.values() if each is not Duplicate]
+        inside = [each for each in results.values() if not isinstance(each, Duplicate)]
         moved = [
             bookmark
             for bookmark in inside

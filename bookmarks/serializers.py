@@ -425,8 +425,12 @@ class ExportQuery(serializers.Serializer[Any]):
     format = serializers.ChoiceField(
         choices=[*EXPORT_FORMATS], default="jsonl", help_text="The format of the file."
     )
-    collection = CollectionIdField(
-        required=False, help_text="Only the bookmarks in the collection with this id."
+    collection = CollectionFilterField(
+        required=False,
+        help_text=(
+            "Only the bookmarks in the collection with this id or, if empty, in no "
+            "collection."
+        ),
     )
 
 
@@ -444,7 +448,9 @@ class NewAccessTokenSerializer(serializers.Serializer[Any]):
     )
     # DRF removes fields from the class
     read_only = StrictBooleanField(  # type: ignore[assignment]
-        default=False, help_text="Whether the token can only read."
+        # With a default in the document, openapi-typescript requires the field.
+        required=False,
+        help_text="Whether the token can only read. Default: false.",
     )
     expires_in = StrictIntegerField(
         required=False,

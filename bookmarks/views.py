@@ -205,7 +205,7 @@ class BookmarkView(AccessTokenView):
         except Duplicate as duplicate:
             field = "url" if "url" in fields else "collection"
             location = self.location_of(duplicate.key)
-            raise exceptions.BookmarkExists(field, location) from None
+            raise exceptions.BookmarkExists(duplicate.key, field, location) from None
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.delete_bookmark
@@ -301,12 +301,12 @@ class BookmarkBatchMoveView(AccessTokenView):
         moves = map(self.result, moved)
         return self.respond({"results": batches.results(ids, moves)})
 
-    def result(self, moved: Bookmark | type[Duplicate] | None) -> dict[str, Any]:
+    def result(self, moved: Bookmark | Duplicate | None) -> dict[str, Any]:
         """Return the result of an item, for what ``move_by_ids`` returns."""
         if moved is None:
             return batches.failed(exceptions.BookmarkNotFound())
-        if not isinstance(moved, Bookmark):
-            return batches.failed(exceptions.BookmarkExists())
+        if isinstance(moved, Duplicate):
+            return batches.failed(exceptions.BookmarkExists(moved.key))
         return {"bookmark": moved, "status": 200}
 
 
@@ -333,7 +333,8 @@ class CollectionsView(AccessTokenView):
         try:
             collection = Collection.objects.add(self.user_group, **fields)
         except Duplicate as duplicate:
-            raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
+            location = self.location_of(duplicate.key)
+            raise exceptions.CollectionExists(duplicate.key, location) from None
         location = self.location_of(collection.pk)
         return self.respond(
             {"collection": collection},
@@ -366,7 +367,8 @@ class CollectionView(AccessTokenView):
                 self.user_group, id, accepted_versions(request), **fields
             )
         except Duplicate as duplicate:
-            raise exceptions.CollectionExists(self.location_of(duplicate.key)) from None
+            location = self.location_of(duplicate.key)
+            raise exceptions.CollectionExists(duplicate.key, location) from None
         return self.respond({"collection": collection}, etag_of=collection)
 
     @openapi.delete_collection
@@ -470,8 +472,15 @@ class ExportView(AccessTokenView):
         }
         if request.method == "HEAD":
             return StreamingHttpResponse(**options)
+        collection = query.get("collection")
+        items_of_export = load(
+            self.user_group,
+            collection,
+            # The parameter is empty.
+            without_collections="collection" in query and collection is None,
+        )
         # Close the items after an error, because they keep a transaction open.
-        with closing(load(self.user_group, query.get("collection"))) as items:
+        with closing(items_of_export) as items:
             text = EXPORT_FORMATS[format_name].write(items)
             return download(text, cast(APIRequest, request).deadline, **options)
 

@@ -39,16 +39,15 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 @page
 def ready(request: HttpRequest) -> HttpResponse:
-    """Respond with 503 if the database is unavailable or a migration is not
-    applied.
+    """Respond with 503 if the database is unavailable, a migration is not
+    applied, or writes cannot be replicated.
 
     The log says why.
     """
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        require_replication()
         require_migrations()
-    except UnappliedMigrations as error:
+    except NotReady as error:
         # The message alone says enough, without a traceback.
         logger.error("Not ready: %s", error)
         return failure_response(DatabaseUnavailable(str(error)))
@@ -58,16 +57,44 @@ def ready(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"success": 1}, headers=NO_STORE)
 
 
-class UnappliedMigrations(Exception):
-    """The database lacks migrations of the installed code."""
+class NotReady(Exception):
+    """The database responds, but calls would fail or hang."""
+
+
+WRITE_WAITS = """
+SELECT EXISTS (
+    SELECT FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep'
+    AND query_start < clock_timestamp() - interval '5 seconds'
+)
+"""
+"""Whether a commit has been waiting for a synchronous standby server of
+PostgreSQL for five seconds.
+
+No time limit ends such a wait. Any role sees its own connections in this view.
+"""
+
+
+def require_replication() -> None:
+    """Raise NotReady if a write waits for a standby server, or an error of the
+    database if it is unavailable.
+    """
+    with connection.cursor() as cursor:
+        if connection.vendor != "postgresql":
+            cursor.execute("SELECT 1")
+            return
+        cursor.execute(WRITE_WAITS)
+        [is_waiting] = cursor.fetchone()
+    if is_waiting:
+        raise NotReady("Writes wait for a standby server of the database.")
 
 
 @cache
 def require_migrations() -> None:
-    """Raise UnappliedMigrations if there are any.
+    """Raise NotReady if the database lacks migrations of the installed code.
 
     The check is not repeated after a success, because it loads all migrations.
     """
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise UnappliedMigrations("Some migrations are not applied.")
+        raise NotReady("Some migrations are not applied.")

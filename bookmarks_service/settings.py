@@ -108,6 +108,7 @@ CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", [], subcast=str.strip)
 CORS_URLS_REGEX = r"^/(api|v1|schema)/"
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "if-match", "x-request-id"]
 CORS_EXPOSE_HEADERS = [
+    "Content-Disposition",
     "ETag",
     "Location",
     "RateLimit",

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from .api.batches import BatchField, ResultSerializer, ResultsField
 from .api.cursors import CREATED, UPDATED, CursorField
 from .api.envelopes import Envelope
+from .api.error_serializers import open_enumeration
 from .api.errors import MAX_PROBLEMS
 from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
 from .api.page_queries import PageQuery
@@ -139,13 +140,11 @@ class UserGroupUpdateSerializer(UserGroupIdSerializer):
 
 
 @extend_schema_field(
-    {"type": "string", "enum": Environment.values}, "UsergroupsEnvironment"
+    open_enumeration("The name of an environment.", Environment.values),
+    "UsergroupsEnvironment",
 )
-class EnvironmentField(serializers.ChoiceField):
+class EnvironmentField(serializers.CharField):
     """The name of an environment, or null for none."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=Environment.choices, allow_null=True, **kwargs)
 
     def to_representation(self, value: str) -> Any:
         return value or None
@@ -169,6 +168,7 @@ class UserGroupSerializer(serializers.Serializer[UserGroup]):
     properties = StoredObjectField(allow_null=True)
     api_environment_tag = EnvironmentField(
         source="environment",
+        allow_null=True,
         help_text="The environment of the user group, or null for none.",
     )
 
@@ -198,7 +198,7 @@ class NewUserGroupEnvelope(UserGroupEnvelope):
 class ApiTokenEnvelope(TokenEnvelope):
     team_id = serializers.IntegerField(help_text="The id of the token's team.")
     api_environment_tag = EnvironmentField(
-        help_text="The environment of the token, or null for none."
+        allow_null=True, help_text="The environment of the token, or null for none."
     )
 
 

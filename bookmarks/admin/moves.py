@@ -90,7 +90,7 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
             name = collection.name
             collection_id = collection.pk
         to_move = {row.pk: row for row in rows if row.collection_id != collection_id}
-        # for each id the moved bookmark, None, or the class Duplicate
+        # for each id the moved bookmark, None, or a Duplicate
         results: list[Any] = []
         if rows:
             ids = [str(pk) for pk in to_move]
@@ -101,6 +101,7 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
             (row, move_message(to_move[row.pk].collection, collection)) for row in moved
         ]
         log_rows(request.user, CHANGE, messages)
+        duplicates = [result for result in results if isinstance(result, Duplicate)]
         text = gettext(
             "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
             "Not moved because of a duplicate: %(duplicates)s."
@@ -109,7 +110,7 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
             "name": name,
             "moved": intcomma(len(moved)),
             "there": intcomma(len(rows) - len(to_move)),
-            "duplicates": intcomma(results.count(Duplicate)),
+            "duplicates": intcomma(len(duplicates)),
         }
 
 

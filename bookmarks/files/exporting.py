@@ -32,10 +32,13 @@ MAX_COLLECTIONS = 1000  # that are read at once
 
 
 def load(
-    user_group: UserGroup, collection: Collection | None = None
+    user_group: UserGroup,
+    collection: Collection | None = None,
+    *,
+    without_collections: bool = False,
 ) -> Generator[Bookmark | Collection]:
-    """Yield the bookmarks of a user group, or of one of its collections, in
-    constant memory.
+    """Yield the bookmarks of a user group, of one of its collections, or only
+    those in no collection (``without_collections``), in constant memory.
 
     They are ordered by collection, oldest first, and begin with those in no
     collection. In the place of an empty collection, yield the collection
@@ -54,6 +57,8 @@ def load(
             return
         for page in _pages(bookmarks.filter(collection=None), PAGE_SIZE):
             yield from page
+        if without_collections:
+            return
         collections = Collection.objects.using(bookmarks.db).filter(
             user_group=user_group
         )

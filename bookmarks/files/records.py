@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from bookmarks.models import Bookmark, Collection
 from bookmarks.tags import distinct
+from usergroups.api.fields import rfc_3339_text
 
 # The keys of a JSON object and the columns of a CSV file in an export. They
 # are also attributes of Record.
@@ -75,7 +76,7 @@ def to_dict(item: Bookmark | Collection) -> dict[str, Any]:
         "url": item.url,
         "title": item.title,
         "collection": item.collection.name if item.collection else None,
-        "created_at": item.created_at.isoformat().replace("+00:00", "Z"),
+        "created_at": rfc_3339_text(item.created_at),
         "tags": item.tags,
         "note": item.note,
     }

@@ -122,6 +122,8 @@ def test_a_move_that_would_create_a_duplicate_is_refused_for_its_item(
     assert outcome(response.json()["results"][0]) == failed(
         409, "already_exists", "collection"
     )
+    [error] = response.json()["results"][0]["errors"]
+    assert error["existing"] == str(inside.pk)
     assert set(Bookmark.objects.filter(collection=collection)) == {inside, other}
 
 
@@ -135,6 +137,8 @@ def test_of_two_bookmarks_with_one_url_the_first_in_the_request_is_moved(
     response = move(collection, newer.pk, older.pk)
 
     assert statuses(response) == [200, 409]
+    [error] = response.json()["results"][1]["errors"]
+    assert error["existing"] == str(newer.pk)
     assert Bookmark.objects.get(collection=collection) == newer
 
 

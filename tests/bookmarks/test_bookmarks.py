@@ -135,6 +135,7 @@ def test_changing_a_url_to_a_duplicate_is_a_conflict(
 
     assert errors(response, 409) == [("url", "already_exists")]
     assert response["Location"] == location_of(bookmark)
+    assert response.json()["errors"][0]["existing"] == str(bookmark.pk)
     assert bookmark_json(Bookmark.objects.get(pk=other.pk)) == bookmark_json(other)
     assert (
         call_bookmarks(
@@ -186,6 +187,7 @@ def test_moving_a_bookmark_to_where_its_url_already_is_conflicts(
 
         assert errors(response, 409) == [("collection", "already_exists")]
         assert response["Location"] == location_of(duplicate)
+        assert response.json()["errors"][0]["existing"] == str(duplicate.pk)
         assert response.json()["type"] == "client_error"
         assert bookmark_json(Bookmark.objects.get(pk=moved.pk)) == bookmark_json(moved)
 

@@ -60,6 +60,7 @@ def test_a_duplicate_name_is_a_conflict(call_bookmarks, collection):
         call_bookmarks("PATCH", "collection", other.pk, body={"name": collection.name}),
     ):
         assert errors(response, 409) == [("name", "already_exists")]
+        assert response.json()["errors"][0]["existing"] == str(collection.pk)
         assert response["Location"] == reverse(
             "bookmarks:collection", args=[collection.pk]
         )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bookmarks import web_url
 from bookmarks.models import Bookmark, Collection
-from tests.answers import errors
+from tests.answers import errors, time_json
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently, deadlock
 
@@ -42,8 +42,8 @@ def test_a_bookmark_is_created_and_returned_with_its_group(create_bookmark, user
             "tags": [],
             "note": "",
             "collection": None,
-            "created_at": bookmark.created_at.isoformat().replace("+00:00", "Z"),
-            "updated_at": bookmark.updated_at.isoformat().replace("+00:00", "Z"),
+            "created_at": time_json(bookmark.created_at),
+            "updated_at": time_json(bookmark.updated_at),
         },
     }
 
@@ -74,11 +74,11 @@ def test_the_server_sets_the_times(create_bookmark):
 @pytest.mark.parametrize(
     ("sent", "stored"),
     [
-        ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
+        ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00.000000Z"),
         ("2020-01-01T01:02:03.456789+05:30", "2019-12-31T19:32:03.456789Z"),
         ("2020-01-01t00:00:00.5-01:00", "2020-01-01T01:00:00.500000Z"),
-        ("2020-01-01T00:00:00z", "2020-01-01T00:00:00Z"),
-        ("1000-01-01T00:00:00Z", "1000-01-01T00:00:00Z"),
+        ("2020-01-01T00:00:00z", "2020-01-01T00:00:00.000000Z"),
+        ("1000-01-01T00:00:00Z", "1000-01-01T00:00:00.000000Z"),
     ],
 )
 def test_a_time_of_creation_is_kept(create_bookmark, sent, stored):

@@ -2,8 +2,9 @@
 them as a file.
 """
 
+import json
 from contextlib import ExitStack, closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryFile
 
 import pytest
@@ -154,6 +155,17 @@ def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
     assert {row.collection for row in read} == {collection}
 
 
+@pytest.mark.parametrize("format_name", EXPORT_FORMATS)
+def test_dates_have_six_digits_of_fraction(user_group, format_name):
+    second = datetime(2026, 1, 31, 9, 26, 53, tzinfo=UTC)
+    BookmarkFactory(user_group=user_group, created_at=second)
+
+    with closing(load(user_group)) as items:
+        text = "".join(EXPORT_FORMATS[format_name].write(items))
+
+    assert "2026-01-31T09:26:53.000000Z" in text
+
+
 class OnceRouter:
     """A database router that fails if it is called twice, since it could
     return different databases.
@@ -257,6 +269,18 @@ def test_one_collection_is_exported(receive, user_group, bookmarks):
     )
 
 
+def test_an_empty_collection_stands_for_the_bookmarks_in_no_collection(
+    receive, user_group, bookmarks
+):
+    lines = receive(collection="").getvalue().decode().splitlines()
+
+    outside = Bookmark.objects.filter(user_group=user_group, collection=None)
+    assert len(lines) == 4
+    assert [json.loads(line)["url"] for line in lines] == [
+        bookmark.url for bookmark in outside.order_by("created_at", "pk")
+    ]
+
+
 @pytest.mark.parametrize(
     ("query", "attr", "code"),
     [
@@ -264,7 +288,6 @@ def test_one_collection_is_exported(receive, user_group, bookmarks):
         ({"format": ""}, "format", "invalid_choice"),
         ({"format": "json"}, "format", "invalid_choice"),  # a format of imports only
         ({"collection": "x"}, "collection", "does_not_exist"),
-        ({"collection": ""}, "collection", "does_not_exist"),
     ],
 )
 def test_an_invalid_query_is_refused(receive, query, attr, code):
@@ -284,8 +307,8 @@ def test_head_has_the_headers_of_get(receive, bookmarks):
 def test_a_database_failure_in_the_middle_of_an_export_is_a_503(
     receive, bookmarks, monkeypatch, caplog
 ):
-    def fail(*args):
-        yield from list(load(*args))[:2]
+    def fail(*args, **options):
+        yield from list(load(*args, **options))[:2]
         raise OperationalError("gone")
 
     monkeypatch.setattr(views, "load", fail)
@@ -356,8 +379,8 @@ def test_a_slow_client_does_not_keep_the_transaction_open(
 ):
     ended = []
 
-    def load(*args):
-        yield from exporting.load(*args)
+    def load(*args, **options):
+        yield from exporting.load(*args, **options)
         ended.append(True)
 
     monkeypatch.setattr(views, "load", load)

@@ -45,7 +45,13 @@ def test_a_script_of_an_allowed_origin_can_call_and_read_the_answer(client, allo
         201,
         ORIGIN,
     )
-    for name in ("ETag", "Location", "RateLimit", "Retry-After"):
+    for name in (
+        "Content-Disposition",
+        "ETag",
+        "Location",
+        "RateLimit",
+        "Retry-After",
+    ):
         assert name in response["Access-Control-Expose-Headers"]
     assert "Access-Control-Allow-Credentials" not in response
 

@@ -133,6 +133,54 @@ def test_a_serialization_failure_is_retried(postgresql_service, cluster):
         assert call.result().json()["user_group"]["name"] == "Mine"
 
 
+WAITS_FOR_STANDBY = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+
+
+@contextmanager
+def standby_missing(cluster):
+    """Let every commit wait for a standby server that does not exist, until
+    the block ends.
+    """
+
+    def set_standbys(names):
+        cluster.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
+        cluster.execute("SELECT pg_reload_conf()")
+
+    set_standbys("missing")
+    try:
+        yield
+    finally:
+        set_standbys("")
+
+
+def test_reads_do_not_wait_for_a_standby_and_readyz_fails_when_a_write_does(
+    postgresql_service, cluster
+):
+    """The token's last use must be written, because it is long ago."""
+    service = postgresql_service
+    cluster.execute("UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'")
+    with (
+        ThreadPoolExecutor(1) as pool,
+        standby_missing(cluster),
+        cluster.connect() as observer,
+    ):
+        assert list_bookmarks(service).status_code == 200
+        last_use = "SELECT min(last_used_at) > '2026-01-02' FROM bookmarks_accesstoken"
+        assert observer.execute(last_use).fetchone() == (True,)
+        assert service.request("GET", "/readyz").status_code == 200
+
+        write = pool.submit(service.create_bookmark, url=new_url())
+        wait_until(lambda: observer.execute(WAITS_FOR_STANDBY).fetchone()[0])
+        wait_until(lambda: service.request("GET", "/readyz").status_code == 503)
+        assert list_bookmarks(service).status_code == 200
+        assert not write.done()
+
+    reason = "Not ready: Writes wait for a standby server of the database."
+    assert reason in service.log.read_text()
+    assert write.result().status_code == 201
+    assert service.request("GET", "/readyz").status_code == 200
+
+
 # Clients that have gone
 
 
@@ -203,9 +251,9 @@ def test_terminated_connections_are_replaced_and_none_is_leaked(
 IMPATIENT = """
 from bookmarks_service.settings import *
 
-DATABASES["default"]["OPTIONS"]["timeout"] = 1
+DATABASES["default"]["OPTIONS"]["timeout"] = 5
 """
-"""Settings with which a write waits for another one for one second."""
+"""Settings with which a write waits for another one for five seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -240,14 +288,16 @@ def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(
     """There are as many reads at once as a user group may have, with a token
     whose last use must be written.
 
-    A read that waited would get a 503 response, because the writer keeps its
-    lock until all calls have ended.
+    A call that waited for the writer, which keeps its lock until all calls
+    have ended, would take at least five seconds.
     """
     unused = "UPDATE bookmarks_accesstoken SET last_used_at = '2026-01-01'"
     with writes_locked(sqlite_service, unused), ThreadPoolExecutor(7) as pool:
         calls = [pool.submit(list_bookmarks, sqlite_service) for _ in range(6)]
         calls.append(pool.submit(sqlite_service.request, "GET", "/livez"))
-        assert {call.result().status_code for call in calls} == {200}
+        responses = [call.result() for call in calls]
+        assert {response.status_code for response in responses} == {200}
+        assert max(response.elapsed.total_seconds() for response in responses) < 5
         assert_unavailable(sqlite_service.create_bookmark(url="https://example.com/"))
 
     assert_healthy(sqlite_service)

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import socket
+import socketserver
 import subprocess
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from threading import Thread
 
 import httpx
 import pytest
@@ -428,6 +430,62 @@ def test_a_host_that_cannot_be_reached_is_not_noticed(https_service, tmp_path, p
         statuses = [client.get(path).status_code for _ in range(4)]
 
     assert statuses == [200] * 4
+
+
+class NginxWithAFailingHost(NginxForSeveralHosts):
+    """Nginx with two hosts, of which the first one is at ``failing_port``."""
+
+    def __init__(self, folder, address, failing_port):
+        self.failing_port = failing_port
+        super().__init__(folder, address)
+
+    def replacements(self, address, bulk_address):
+        replacements = super().replacements(address, bulk_address)
+        replacements["10.0.0.11:8000"] = f"127.0.0.1:{self.failing_port}"
+        return replacements
+
+
+@contextmanager
+def failing_host():
+    """Listen on a port, drop the connection of each request, and yield the
+    port and a list of the requests.
+    """
+    requests = []
+
+    class DropConnection(socketserver.BaseRequestHandler):
+        def handle(self):
+            requests.append(self.request.recv(BUFFER))
+
+    with socketserver.TCPServer(("127.0.0.1", 0), DropConnection) as server:
+        Thread(target=server.serve_forever, args=[0.01]).start()
+        try:
+            yield server.server_address[1], requests
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/v1/bookmarks", {"url": "https://example.com/repeated"}, 201),
+        ("/v1/collections", {"name": "Not repeated"}, 502),
+    ],
+    ids=["a new bookmark", "a new collection"],
+)
+def test_a_post_goes_to_another_host_after_a_failure_if_it_may_be_repeated(
+    https_service, tmp_path, path, body, status
+):
+    with (
+        failing_host() as (failing_port, requests),
+        NginxWithAFailingHost(
+            tmp_path, f"127.0.0.1:{https_service.port}", failing_port
+        ) as nginx,
+        nginx.client(https_service) as client,
+    ):
+        response = client.post(path, json=body)
+
+    assert response.status_code == status
+    assert len(requests) == 1
 
 
 def test_the_first_calls_can_be_made_and_repeated_over_https(nginx, https_service):

@@ -120,6 +120,37 @@ def test_each_table_of_the_apps_is_distributed(with_citus):
     assert rows("SELECT logicalrelid::text FROM pg_dist_partition") == tables
 
 
+RECORD_STATEMENTS = """
+    CREATE TABLE arrived (id serial, sql text);
+    CREATE FUNCTION record() RETURNS event_trigger LANGUAGE plpgsql
+        AS 'BEGIN INSERT INTO arrived (sql) VALUES (current_query()); END';
+    CREATE EVENT TRIGGER record ON ddl_command_end
+        WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION record();
+    CREATE OR REPLACE FUNCTION create_reference_table(name text) RETURNS void LANGUAGE sql
+        AS 'INSERT INTO arrived (sql) VALUES (current_query())';
+"""
+"""Records the text of statements as the server has received it."""
+
+
+@postgresql
+def test_each_statement_arrives_alone_and_all_in_one_transaction(with_citus):
+    assert connection.settings_dict["OPTIONS"]["server_side_binding"]
+    with connection.cursor() as cursor:
+        cursor.execute(RECORD_STATEMENTS)
+
+    distribute()
+
+    arrived = rows("SELECT id, sql FROM arrived")
+    last_lines = [sql.splitlines()[-1].split() for _id, sql in arrived]
+    assert [words[0] for words in last_lines] == ["ADD", "ADD"] + ["SELECT"] * 4 + [
+        "FOREIGN",
+        "FOREIGN",
+        "DEFERRABLE",
+    ]
+    assert {sql.count(";") for _id, sql in arrived} == {1}
+    assert rows("SELECT count(DISTINCT xmin::text) FROM arrived") == [(1,)]
+
+
 @postgresql
 def test_a_failure_changes_nothing(with_citus):
     distribute()

@@ -1,15 +1,33 @@
 """Serializers that describe error responses, for batches and the OpenAPI
 document.
 
-All operations share one enumeration of error codes. With one for each
-operation and status, generated clients had 120 more types, and the client in
-Go did not compile.
+What is answered has open enumerations: strings whose known values the
+document lists, because clients must accept new ones. All operations share one
+list of error codes. With one for each operation and status, generated clients
+had 120 more types, and the client in Go did not compile.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+
+ERROR_CODE = "The code of an error."
+
+
+def open_enumeration(description: str, values: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of a string that has one of these values, to which
+    later versions may add others.
+    """
+    known = list(values)
+    listed = ", ".join(f"`{value}`" for value in known)
+    return {
+        "type": "string",
+        "description": f"{description} Known values: {listed}. Others may be added.",
+        "x-extensible-enum": known,
+    }
+
 
 # Each enumeration has a name. Otherwise, drf-spectacular's enum hook, which hosts
 # may use, would name it after the field, and warn if another field of the same
@@ -22,7 +40,9 @@ class FailedField(serializers.IntegerField):
 
 
 @extend_schema_field(
-    {"type": "string", "enum": ["validation_error", "client_error", "server_error"]},
+    open_enumeration(
+        "The kind of an error.", ["validation_error", "client_error", "server_error"]
+    ),
     "UsergroupsFailureType",
 )
 class FailureTypeField(serializers.CharField):
@@ -30,7 +50,7 @@ class FailureTypeField(serializers.CharField):
 
 
 @extend_schema_field(
-    {"type": "string", "enum": ["method_not_allowed", "not_found"]},
+    open_enumeration(ERROR_CODE, ["method_not_allowed", "not_found"]),
     "UsergroupsErrorCode",
 )
 class ErrorCodeField(serializers.CharField):
@@ -53,6 +73,10 @@ class ProblemSerializer(serializers.Serializer[Any]):
             "The dotted path of the invalid field, or null if no single field is "
             "invalid."
         ),
+    )
+    existing = serializers.CharField(
+        required=False,
+        help_text="The id of the object in the way, if the code is `already_exists`.",
     )
 
 

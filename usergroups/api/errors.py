@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -44,6 +44,8 @@ class Problem(TypedDict):
     code: str
     detail: str
     attr: str | None
+    existing: NotRequired[str]
+    """The id of the object in the way, if the error is about a duplicate."""
 
 
 TOO_MANY = Problem(
@@ -188,6 +190,10 @@ def failure(
         ]
     if len(problems) > max_problems:
         problems[max_problems - 1 :] = [TOO_MANY]
+    # An error about a duplicate has the id of the existing object.
+    existing = getattr(exception, "existing", None)
+    if existing:
+        problems[0]["existing"] = existing
     return {"success": 0, "type": _type_of(exception), "errors": problems}
 
 
@@ -204,7 +210,7 @@ def _headers(exception: exceptions.APIException) -> dict[str, str]:
     challenge = getattr(exception, "auth_header", None)
     if challenge:
         headers["WWW-Authenticate"] = challenge
-    # An error about a duplicate has the URL of the existing object.
+    # That of a single request about a duplicate also has its URL.
     location = getattr(exception, "location", None)
     if location:
         headers["Location"] = location

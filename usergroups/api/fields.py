@@ -20,6 +20,15 @@ _RFC_3339 = re.compile(
 )
 
 
+def rfc_3339_text(time: datetime) -> str:
+    """Return the time as in RFC 3339, in UTC.
+
+    It always has six digits of fraction, so that texts sort like the times.
+    """
+    text = time.astimezone(UTC).isoformat(timespec="microseconds")
+    return text.replace("+00:00", "Z")
+
+
 class TextField(serializers.CharField):
     """A string, with surrounding spaces kept.
 
@@ -76,7 +85,7 @@ class ObjectField(serializers.DictField):
 class TimestampField(serializers.DateTimeField):
     """A time with an offset, as in RFC 3339.
 
-    It is rendered in UTC, whatever the host's settings are.
+    It is rendered by ``rfc_3339_text``, whatever the host's settings are.
     """
 
     default_error_messages = {
@@ -92,8 +101,7 @@ class TimestampField(serializers.DateTimeField):
         )
 
     def to_representation(self, value: Any) -> str:
-        text: str = value.astimezone(UTC).isoformat()
-        return text.replace("+00:00", "Z")
+        return rfc_3339_text(value)
 
     def to_internal_value(self, value: Any) -> datetime:
         # The text of a value of another type does not match.

@@ -31,7 +31,7 @@ from rest_framework.serializers import DictField, Serializer
 from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
 from .cursors import CREATED, LATEST, Cursor
-from .error_serializers import FailureSerializer
+from .error_serializers import ERROR_CODE, FailureSerializer, open_enumeration
 from .errors import (
     TOO_MANY,
     BadRequest,
@@ -374,12 +374,12 @@ class OperationSchema(AutoSchema):
         return codes
 
     def _add_error_codes(self) -> None:
-        """Add the operation's codes to the enumeration of all codes."""
+        """Add the operation's codes to the list of all codes."""
         component = self.registry["UsergroupsErrorCode", "schemas"]
-        codes = set(component.schema["enum"])
+        codes = set(component.schema["x-extensible-enum"])
         codes |= codes_of_errors(self.get_errors())
         codes |= self._codes_of_fields(with_items=True)
-        component.schema = {**component.schema, "enum": sorted(codes)}
+        component.schema = open_enumeration(ERROR_CODE, sorted(codes))
 
     def _is_replaced(self, mapping: str) -> bool:
         """Return whether a host's subclass has replaced the serializer that the
@@ -483,6 +483,25 @@ def component_name(described: type[Any]) -> str:
     if app is None:
         return described.__name__
     return f"{class_name(app.label)}{described.__name__}"
+
+
+def exclude_replaced_views(endpoints: list[Any]) -> list[Any]:
+    """Exclude a view from an OpenAPI document if the URLconf has a subclass of
+    it for the same path.
+
+    For drf-spectacular's PREPROCESSING_HOOKS. Otherwise, the document has the
+    methods that a host's view does not offer.
+    """
+    views_by_path = defaultdict(set)
+    for path, _, _, callback in endpoints:
+        views_by_path[path].add(callback.cls)
+    kept = []
+    for endpoint in endpoints:
+        path, _, _, callback = endpoint
+        others = views_by_path[path] - {callback.cls}
+        if not any(issubclass(other, callback.cls) for other in others):
+            kept.append(endpoint)
+    return kept
 
 
 def exclude_api_views(endpoints: list[Any]) -> list[Any]:

@@ -92,6 +92,19 @@ class BaseAPIView(APIView):
     # DRF reads this attribute. URLs have no format suffix such as ".json".
     format_kwarg = None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Describe a method that overrides another one as that one is
+        described, unless it is decorated itself.
+
+        The OpenAPI document and the metrics read the attributes of a method.
+        """
+        super().__init_subclass__(**kwargs)
+        for name in cls.http_method_names:
+            method = vars(cls).get(name)
+            overridden = getattr(super(cls, cls), name, None)
+            if method is not None and overridden is not None:
+                method.__dict__ = {**vars(overridden), **vars(method)}
+
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
         # Under ATOMIC_REQUESTS, Django would commit after the view has

@@ -30,6 +30,7 @@ from usergroups.db.compiled_statements import (
 from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
+from usergroups.db.waiting import atomic_without_waiting
 from usergroups.signals import created, revoked, rotated
 
 from . import secret_format
@@ -530,9 +531,10 @@ class Token(WritingModel):
         """Save the time and client of the last use, unless a use within the
         last minute has been saved.
 
-        On PostgreSQL, this never waits for another transaction. On SQLite, it
-        waits for the writer, as every write does. An error is logged and not
-        raised, and this process does not try again for a minute.
+        A call that only reads waits for nothing here: on PostgreSQL neither
+        for another transaction nor for a standby server, and on SQLite at most
+        100 ms for the writer. An error is logged and not raised, and this
+        process does not try again for a minute.
         """
         now = timezone.now()
         stale = now - LAST_USE_PRECISION
@@ -552,7 +554,7 @@ class Token(WritingModel):
         # takes.
         unlocked = outdated.select_for_update(skip_locked=True, no_key=True)
         try:
-            with transaction.atomic(using=tokens.db):
+            with atomic_without_waiting(tokens.db):
                 written = tokens.filter(pk__in=unlocked.values("pk")).update(
                     last_used_at=now, **client_of(request)
                 )

@@ -1,7 +1,5 @@
 """Create the roles of operators."""
 
-from typing import Any
-
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
 
@@ -22,7 +20,7 @@ class Command(OperatorCommand):
     )
 
     @transaction.atomic
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         permissions = Permission.objects.filter(content_type__app_label__in=APPS)
         for role, verbs in ROLES.items():
             group, _ = Group.objects.get_or_create(name=role)

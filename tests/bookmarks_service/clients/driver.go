@@ -124,8 +124,10 @@ func main() {
 		response, parsed := answer(client, authorized(call.Authorization), call)
 		content, err := io.ReadAll(response.Body)
 		check(err)
-		if file, ok := parsed.(*string); ok {
-			parsed = *file
+		if file, ok := parsed.(*os.File); ok {
+			exported, err := io.ReadAll(file)
+			check(err)
+			parsed = string(exported)
 		}
 		text, err := json.Marshal(map[string]any{
 			"status": response.StatusCode, "content": string(content), "parsed": parsed,

@@ -57,6 +57,8 @@ while ($line = fgets(STDIN)) {
         [$parsed, $status] = [$error->getResponseObject(), $error->getCode()];
     }
     $content = (string) end($history)['response']->getBody();
-    $parsed = ObjectSerializer::sanitizeForSerialization($parsed);
+    $parsed = $parsed instanceof SplFileObject
+        ? file_get_contents($parsed->getPathname())
+        : ObjectSerializer::sanitizeForSerialization($parsed);
     echo json_encode(['status' => $status, 'content' => $content, 'parsed' => $parsed], JSON_THROW_ON_ERROR), "\n";
 }

@@ -30,8 +30,12 @@ async function answer(call: Call) {
   if (call.file !== null) values.push(new Blob([call.file]));
   if (Object.keys(query).length > 0) values.push(parsers[`${schema}QueryParams`]!.parse(query));
   const { status, data } = await functions[name]!(...values, { headers: { Authorization: call.authorization } });
+  if (data instanceof Blob) {
+    const content = await data.text();
+    return { status, content, parsed: content };
+  }
   const parsed = status < 400 ? parsers[`${schema}Response`]!.parse(data) : data;
-  return { status, content: typeof data === "string" ? data : JSON.stringify(data), parsed };
+  return { status, content: JSON.stringify(data), parsed };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+import sqlparse
 from django.core.management.base import CommandError, CommandParser
 from django.db import connections, router, transaction
 
@@ -21,7 +22,7 @@ class Command(OperatorCommand):
             "--dry-run", action="store_true", help="Print the SQL without running it."
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         script = SCRIPT.read_text()
         if options["dry_run"]:
             self.stdout.write(script, ending="")
@@ -32,7 +33,10 @@ class Command(OperatorCommand):
                 "The database is not PostgreSQL. Set DATABASE_URL to one that is."
             )
         with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-            cursor.execute(script)
+            # one at a time, because PostgreSQL prepares only single statements,
+            # and Citus sends the text of a statement to its workers
+            for statement in sqlparse.split(script):
+                cursor.execute(statement)
         self.stderr.write("Distributed the tables.")
 
     def describe_progress(self) -> str:  # for the message when the command ends early
