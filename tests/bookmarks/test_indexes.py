@@ -498,10 +498,12 @@ def skewed_tokens(user_group):
     ApiToken.objects.bulk_create(
         ApiToken(team=first_team, digest=digest) for digest in digests
     )
-    AccessToken.objects.bulk_create(
+    access_tokens = (
         AccessToken(user_group=user_group, digest=digest, **user_group.scope)
         for digest in digests
     )
+    # PostgreSQL takes at most 65,535 parameters.
+    AccessToken.objects.bulk_create(access_tokens, batch_size=1000)
     owner = UserGroupFactory(team=TeamFactory())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
