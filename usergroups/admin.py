@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import requires_confirmation
 from .admin_tools.fields import JSONObjectFormField
-from .admin_tools.history import log_rows
+from .admin_tools.history import RESTORE_PARAM, log_rows
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
 from .db.stored_json import stored_text
@@ -91,7 +91,9 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         json_classes = []
         # properties may be null
         texts = [stored_text(obj, name) or "" for name in JSON_FIELDS]
-        if any(len(text) > MAX_OPEN for text in texts):
+        is_long = any(len(text) > MAX_OPEN for text in texts)
+        # A restored value must be seen before it is saved.
+        if is_long and RESTORE_PARAM not in request.GET:
             json_classes.append("collapse")
         return [
             (None, {"fields": own_fields}),

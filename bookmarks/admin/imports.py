@@ -194,10 +194,10 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
             format_name=values["format"],
             is_dry_run=is_dry_run,
         )
-        records = report.watch(
-            read(values["content"], report.format_name, values["encoding"])
-        )
         deadline = Deadline(usergroups_conf.call_time_limit())
+        content = values["content"]
+        encoding = values["encoding"]
+        records = report.watch(read(content, report.format_name, encoding, deadline))
         try:
             with acting_as(request.user), rolled_back_if(is_dry_run, using):
                 store(

@@ -211,9 +211,8 @@ def test_an_invalid_grace_period_is_refused(rotate, describe, issue, grace, code
 def test_at_the_limit_of_active_tokens_a_rotation_has_no_grace_period(rotate, issue):
     token = issue()
     owner = {token.owner_field: token.owner}
-    scope = {}
-    if isinstance(token, AccessToken):
-        scope = token.owner.scope
+    # An access token has the scope of its user group.
+    scope = getattr(token.owner, "scope", {})
     store_tokens(type(token), 999, **owner, **scope)
 
     refused = rotate(token, grace=1)

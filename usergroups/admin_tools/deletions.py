@@ -41,13 +41,8 @@ class DeletionForm(ConfirmationForm):
             str(model_admin.opts.verbose_name_plural): intcomma(len(self.rows))
         }
         queryset = model_admin.get_queryset(self.request)
-        by_model: dict[type[models.Model], Any] = {}
-        # Several foreign keys may lead to a model. Each of its rows counts
-        # once.
-        for rows in queryset.dependants([row.pk for row in self.rows]):
-            others = by_model.get(rows.model, rows.none())
-            by_model[rows.model] = others | rows
-        for rows in by_model.values():
+        keys = [row.pk for row in self.rows]
+        for rows in queryset.dependants_by_model(keys).values():
             self.count(rows)
 
     def count(self, dependants: QuerySet[Any]) -> None:

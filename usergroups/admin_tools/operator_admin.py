@@ -9,6 +9,7 @@ from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import connections, models, router, transaction
 from django.db.models import Q, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -26,7 +27,7 @@ from .fields import MultiLineField, SingleLineField, is_valid_value
 from .forms import OperatorForm
 from .history import HistoryAdmin, changed_fields
 from .lists import OperatorListAdmin
-from .pages import M, can_view
+from .pages import M, can_view, is_object_page
 from .paginator import MAX_LISTED, bounded_count
 
 
@@ -85,9 +86,7 @@ class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
         # replica
         if self.list_select_related:
             rows = rows.select_related(*self.list_select_related)
-        match = request.resolver_match
-        is_change_page = match is not None and "object_id" in match.kwargs
-        if is_change_page:
+        if is_object_page(request):
             return rows
         return rows.defer(*self.deferred_fields)
 
@@ -137,7 +136,7 @@ class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def save_model(
-        self, request: HttpRequest, obj: Any, form: Any, change: bool
+        self, request: HttpRequest, obj: M, form: "ModelForm[M]", change: bool
     ) -> None:
         """Save a new row, or only the changed fields of another one."""
         if not change:
@@ -170,14 +169,23 @@ class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
     # The page of a row
 
     def render_change_form(
-        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        *args: Any,
+        **kwargs: Any,
     ) -> HttpResponse:
         """Add the related lists and the buttons of actions to the page."""
         context["show_save_and_add_another"] = False
         obj = context.get("original")
         if obj is not None:
             if request.method == "GET":
-                self.restore(request, obj, context["adminform"].form)
+                restored = self.restore(request, obj, context["adminform"].form)
+                context["restored"] = restored
+                # Without the query parameter. The page after "Save and
+                # continue editing" must not restore the values again.
+                if restored:
+                    kwargs["form_url"] = request.path
             context["related"] = self.get_related(request, obj)
             context["buttons"] = self.get_buttons(request, obj)
         return super().render_change_form(request, context, *args, **kwargs)
