@@ -73,16 +73,14 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     def filter_by_query(
         self, user_group: UserGroup, query: Mapping[str, Any]
     ) -> "BookmarkQuerySet":
-        """Filter by user group, and by ``collection`` (None for none), ``url``
-        and ``created_since``, where given.
+        """Filter by user group, and by ``collection`` (None for none) and
+        ``url``, where given.
         """
         bookmarks = self.filter(user_group=user_group)
         if "collection" in query:
             bookmarks = bookmarks.filter(collection=query["collection"])
         if "url" in query:
             bookmarks = bookmarks.filter(url_digest=web_url.digest(query["url"]))
-        if "created_since" in query:
-            bookmarks = bookmarks.filter(created_at__gte=query["created_since"])
         return bookmarks
 
     def add(

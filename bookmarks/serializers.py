@@ -202,10 +202,11 @@ class BookmarkListQuery(PageQuery):
     updated_since = TimestampField(
         required=False,
         help_text=(
-            "Only bookmarks created or changed at this time or later. To poll, "
-            "subtract a minute from the latest `updated_at` that you have seen. A "
-            "page may have fewer bookmarks than `limit`, even none, although more "
-            "follow: request `next` until it is null."
+            "Only bookmarks created or changed at this time or later, ordered by "
+            "`updated_at`. To poll, subtract a minute from the latest `updated_at` "
+            "that you have seen. With another filter than `url`, a page may have fewer "
+            "bookmarks than `limit`, even none, although more follow: request `next` "
+            "until it is null."
         ),
     )
     q = TextField(
@@ -295,6 +296,13 @@ class CollectionListQuery(PageQuery):
         required=False,
         max_length=MAX_COLLECTION_NAME_LENGTH,
         help_text="Only the collection with this name.",
+    )
+    updated_since = TimestampField(
+        required=False,
+        help_text=(
+            "Only collections created or changed at this time or later, ordered by "
+            "`updated_at`."
+        ),
     )
 
 

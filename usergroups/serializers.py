@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from .api.batches import BatchField, ResultSerializer, ResultsField
-from .api.cursors import CREATED, UPDATED, CursorField
+from .api.cursors import CursorField
 from .api.envelopes import Envelope
 from .api.error_serializers import open_enumeration
 from .api.errors import MAX_PROBLEMS
@@ -211,11 +211,6 @@ class UserGroupListQuery(PageQuery):
             "although more follow: request `next` until it is null."
         ),
     )
-
-    def time_field(self, query: dict[str, Any]) -> str:
-        if "updated_since" in query:
-            return UPDATED
-        return CREATED
 
 
 class UserGroupListEnvelope(PageEnvelope):

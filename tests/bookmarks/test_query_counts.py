@@ -137,6 +137,12 @@ CALLS = {
         lambda stored: stored.call("GET", "bookmarks", query={"url": URL}),
         [OF_GROUP, "page"],
     ),
+    "GET bookmarks by time of change": (
+        lambda stored: stored.call(
+            "GET", "bookmarks", query={"updated_since": "2026-01-01T00:00:00Z"}
+        ),
+        [OF_GROUP, "page"],
+    ),
     "GET bookmarks by text": (
         lambda stored: stored.call("GET", "bookmarks", query={"q": "x"}),
         [OF_GROUP, "last bookmark to search", "page"],
