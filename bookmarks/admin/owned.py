@@ -1,7 +1,7 @@
 """The base classes of the admins of rows that belong to a user group."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from django.contrib import admin
 from django.db import router
@@ -13,8 +13,15 @@ from usergroups.admin_tools.cells import two_lines
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M
 from usergroups.db.announcements import announce_update
+from usergroups.models import UserGroup
 
 OWNER_COLUMNS = ("user_group_link", "team_link")
+
+
+class Owned(Protocol):
+    """A row that belongs to a user group."""
+
+    user_group: UserGroup
 
 
 class OwnedAdmin(OperatorAdmin[M]):
@@ -30,11 +37,12 @@ class OwnedAdmin(OperatorAdmin[M]):
     ordering = ("-id",)
 
     @admin.display(description=_("user group"))
-    def user_group_link(self, row: Any) -> str:
+    def user_group_link(self, row: Owned) -> str:
         group = row.user_group
         # Both may be empty.
-        identity = ", ".join(filter(None, (group.provided_id, group.environment)))
-        return self.link_to(group, two_lines(group.name, identity))
+        identity = [each for each in (group.provided_id, group.environment) if each]
+        text = two_lines(group.name, ", ".join(identity))
+        return self.link_to(group, text)
 
     @admin.display(description=_("team"))
     def team_link(self, row: Any) -> str:

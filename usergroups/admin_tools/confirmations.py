@@ -158,14 +158,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
         form = form_class(self, request, found)
         if form.refusals or not form.is_valid():
             return self.render_confirmation(confirmation, query, form)
-
-        def run() -> HttpResponse | str:
-            # Each attempt locks and reads the rows again.
-            locked = self.locked(rows, found)
-            return confirmation.action(self, request, locked, **form.cleaned_data)
-
-        with acting_as(request.user):
-            outcome = retry_on_conflict(run, rows.db)
+        outcome = self.run_action(confirmation, rows, form)
         if isinstance(outcome, HttpResponse):
             # It may contain secrets.
             add_never_cache_headers(outcome)
@@ -182,6 +175,19 @@ class ConfirmingAdmin(PagesAdmin[M]):
         other.
         """
         return rows.order_by("pk").select_for_update(of=("self",))
+
+    def run_action(
+        self, confirmation: Confirmation, rows: QuerySet[M], form: ConfirmationForm
+    ) -> HttpResponse | str:
+        """Run an action in a transaction and return what it returns."""
+
+        def run() -> HttpResponse | str:
+            # Each attempt locks and reads the rows again.
+            locked = self.locked(rows.all(), form.rows)
+            return confirmation.action(self, form.request, locked, **form.cleaned_data)
+
+        with acting_as(form.request.user):
+            return retry_on_conflict(run, rows.db)
 
     def chosen_keys(self, request: HttpRequest, query: Mapping[str, str]) -> Any:
         """Return the keys of the confirmed rows, or of the row in the query,
