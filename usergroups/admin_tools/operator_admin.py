@@ -1,6 +1,6 @@
 """The base class of the admins of the apps' models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Protocol
