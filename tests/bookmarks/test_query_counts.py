@@ -170,7 +170,7 @@ CALLS = {
         [
             OF_GROUP,
             "collection",
-            "insert, which is refused",
+            "insert, which inserts nothing",
             "existing bookmark",
         ],
     ),
