@@ -109,14 +109,16 @@ def kept_json(old: str | None, new: str | None) -> str | None:
     """
     if old is None or new is None or old == new:
         return new
-    if _value(old) == _value(new):
+    # In Python, 1 is equal to True. Compare exactly only what is equal, because
+    # it takes twenty times as long.
+    if json.loads(old) == json.loads(new) and _exact(old) == _exact(new):
         return old
     return new
 
 
-def _value(text: str) -> Any:
-    """Decode JSON to compare it. A number is a tuple, because in Python 1 is
-    equal to True.
+def _exact(text: str) -> Any:
+    """Decode JSON with a tuple for each number, so that none is equal to a
+    boolean.
     """
     return json.loads(text, parse_int=_number, parse_float=_number)
 
