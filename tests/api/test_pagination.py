@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qsl
 
 import pytest
-from django.db import connection
+from django.db import connections
 from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
@@ -277,6 +277,7 @@ def test_a_cursor_of_the_order_by_creation_is_refused_with_updated_since(
 @pytest.fixture
 def tokyo(monkeypatch, db):
     """Set the time zone of the database connection, as a host's DATABASES may."""
+    connection = connections["default"]
     for name in ("timezone", "timezone_name"):
         connection.__dict__.pop(name, None)
     monkeypatch.setitem(connection.settings_dict, "TIME_ZONE", "Asia/Tokyo")
