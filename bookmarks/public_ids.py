@@ -125,6 +125,8 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         """
         counts = Counter[str]()
         user_groups = self.order_by().values_list("user_group", flat=True).distinct()
+        # PostgreSQL cannot lock the rows of such a query.
+        user_groups.query.select_for_update = False
         for user_group in sorted(user_groups):
             _, counts_by_model = self.filter(user_group=user_group)._delete()
             counts.update(counts_by_model)
