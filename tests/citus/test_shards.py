@@ -23,6 +23,7 @@ from tests.signals import received
 
 TESTS_OF_THE_CONTRACT = [
     "tests/api",
+    "tests/citus/test_admin.py",
     "tests/citus/test_shards.py",
     "tests/bookmarks_service/test_concurrency.py",
 ]
