@@ -6,6 +6,7 @@ from .views import (
     ResolveView,
     RotateUserGroupTokenView,
     UserGroupBatchView,
+    UserGroupDeletionsView,
     UserGroupsView,
     UserGroupView,
 )
@@ -16,5 +17,10 @@ urlpatterns = [
     path("api/user/resolve", ResolveView.as_view(), name="user-resolve"),
     path("api/user/token", RotateUserGroupTokenView.as_view(), name="user-token"),
     path("api/users", UserGroupsView.as_view(), name="users"),
+    path(
+        "api/users/deletions",
+        UserGroupDeletionsView.as_view(),
+        name="users-deletions",
+    ),
     path("api/users/batch", UserGroupBatchView.as_view(), name="users-batch"),
 ]

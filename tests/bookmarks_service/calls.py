@@ -75,6 +75,11 @@ CALLS = [
     ),
     Call("revoke_access_token", 404, {"id": "unknown"}),
     Call("delete_user_group", 200, GROUP),
+    Call(
+        "list_user_group_deletions",
+        200,
+        {"since": Answered("issue_access_token", "access_token", "created_at")},
+    ),
     Call("get_user_group", 404, GROUP),
     Call("create_collection", 201, body={"name": "Generated"}),
     Call("create_collection", 409, body={"name": "Generated"}),
@@ -140,6 +145,7 @@ CALLS = [
     Call("export_bookmarks", 200, {"format": "csv"}),
     Call("delete_bookmark", 200, {"id": BOOKMARK}),
     Call("delete_collection", 200, {"id": COLLECTION}),
+    Call("list_deletions", 200, {"since": CREATED}),
 ]
 
 

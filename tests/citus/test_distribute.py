@@ -81,7 +81,9 @@ def rows(sql):
 
 CONSTRAINTS = """
     SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint
-    WHERE conrelid IN ('bookmarks_collection'::regclass, 'bookmarks_bookmark'::regclass)
+    WHERE conrelid IN (
+        'bookmarks_collection'::regclass, 'bookmarks_bookmark'::regclass, 'bookmarks_deletion'::regclass
+    )
 """
 
 
@@ -102,6 +104,7 @@ def test_distributing_a_filled_database_changes_its_keys(with_citus):
     } == {
         "bookmarks_bookmark_pkey": "PRIMARY KEY (id, user_group_id)",
         "bookmarks_collection_pkey": "PRIMARY KEY (id, user_group_id)",
+        "bookmarks_deletion_pkey": "PRIMARY KEY (id, user_group_id)",
         "bookmarks_bookmark_collection_id_122a736d_fk_bookmarks": (
             "FOREIGN KEY (user_group_id, collection_id) REFERENCES "
             "bookmarks_collection(user_group_id, id) DEFERRABLE INITIALLY DEFERRED"
