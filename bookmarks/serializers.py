@@ -113,8 +113,29 @@ class PastTimestampField(TimestampField):
         return time
 
 
+class BookmarkSerializer(serializers.Serializer[Bookmark]):
+    """A bookmark."""
+
+    id = serializers.CharField()
+    url = serializers.CharField(help_text="The URL exactly as it was sent.")
+    title = serializers.CharField(help_text="The title of the page. It may be empty.")
+    tags = serializers.ListField(
+        child=serializers.CharField(), help_text="The tags in the order of the request."
+    )
+    note = serializers.CharField(help_text="The note. It may be empty.")
+    collection = serializers.CharField(
+        source="collection_id",
+        allow_null=True,
+        help_text="The id of the bookmark's collection, or null.",
+    )
+    created_at = TimestampField()
+    updated_at = TimestampField(help_text="When the bookmark was last changed.")
+
+
 class BookmarkUpdateSerializer(serializers.Serializer[Any]):
     """Changes of a bookmark. Omitted fields stay unchanged."""
+
+    answer = BookmarkSerializer
 
     collection = CollectionIdField(
         required=False,
@@ -154,25 +175,6 @@ class BookmarkCreateSerializer(BookmarkUpdateSerializer):
             "the future. Default: now."
         ),
     )
-
-
-class BookmarkSerializer(serializers.Serializer[Bookmark]):
-    """A bookmark."""
-
-    id = serializers.CharField()
-    url = serializers.CharField(help_text="The URL exactly as it was sent.")
-    title = serializers.CharField(help_text="The title of the page. It may be empty.")
-    tags = serializers.ListField(
-        child=serializers.CharField(), help_text="The tags in the order of the request."
-    )
-    note = serializers.CharField(help_text="The note. It may be empty.")
-    collection = serializers.CharField(
-        source="collection_id",
-        allow_null=True,
-        help_text="The id of the bookmark's collection, or null.",
-    )
-    created_at = TimestampField()
-    updated_at = TimestampField(help_text="When the bookmark was last changed.")
 
 
 class BookmarkEnvelope(Envelope):
@@ -269,15 +271,6 @@ class BookmarkMoveEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
 
 
-class CollectionWriteSerializer(serializers.Serializer[Any]):
-    """A new collection, or changes of a collection."""
-
-    name = TextField(
-        max_length=MAX_COLLECTION_NAME_LENGTH,
-        help_text="Unique within the user group.",
-    )
-
-
 class CollectionSerializer(serializers.Serializer[Collection]):
     """A collection."""
 
@@ -285,6 +278,17 @@ class CollectionSerializer(serializers.Serializer[Collection]):
     name = serializers.CharField()
     created_at = TimestampField()
     updated_at = TimestampField(help_text="When the collection was last changed.")
+
+
+class CollectionWriteSerializer(serializers.Serializer[Any]):
+    """A new collection, or changes of a collection."""
+
+    answer = CollectionSerializer
+
+    name = TextField(
+        max_length=MAX_COLLECTION_NAME_LENGTH,
+        help_text="Unique within the user group.",
+    )
 
 
 class CollectionEnvelope(Envelope):

@@ -47,7 +47,10 @@ from .records import CollectionRecord, FileRecord, InvalidRecord, Record
 MAX_DEPTH = 500
 
 # An integer of more than 4,300 digits makes ijson crash.
-LONG_NUMBER = re.compile(r"(?<![0-9])([0-9]{2000})[0-9]+")
+LONG_NUMBER = re.compile(rb"(?<!\d)(\d{2000})\d+")
+# To find such a number in a twentieth of the time.
+ZEROS_FOR_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+ZEROS = b"0" * 2001
 
 # Of an object. Further keys are kept only if they are among NEEDED_KEYS.
 MAX_KEYS = 100
@@ -138,12 +141,11 @@ class JsonReader:
             parts = takewhile(lambda part: not deadline.has_passed(), parts)
         # Bytes that cannot be decoded become bytes that are not UTF-8, at
         # which ijson raises an error.
-        parts = shortened_numbers(parts)
         chunks = (part.encode(errors="surrogateescape") for part in parts)
         # Usually a file has one value, but several may follow one another.
         events = ijson.basic_parse(
             # Otherwise large integers would be errors.
-            ijson.from_iter(chunks),
+            ijson.from_iter(shortened_numbers(chunks)),
             use_float=False,
             multiple_values=True,
         )
@@ -287,13 +289,15 @@ class JsonReader:
             self.end_container()
 
 
-def shortened_numbers(parts: Iterable[str]) -> Iterator[str]:
-    """Yield the parts of a text with no more than 2,000 digits in a row."""
-    digits = ""
-    for part in parts:
-        text = LONG_NUMBER.sub(r"\1", digits + part)
-        # The next part may begin with more digits.
-        complete = text.rstrip("0123456789")
+def shortened_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the chunks of a text with no more than 2,000 digits in a row."""
+    digits = b""
+    for chunk in chunks:
+        text = digits + chunk
+        if ZEROS in text.translate(ZEROS_FOR_DIGITS):
+            text = LONG_NUMBER.sub(rb"\1", text)
+        # The next chunk may begin with more digits.
+        complete = text.rstrip(b"0123456789")
         digits = text[len(complete) :]
         if complete:
             yield complete

@@ -169,7 +169,7 @@ CALLS = {
         [
             OF_GROUP,
             "collection",
-            "insert, which is refused",
+            "insert, which inserts nothing",
             "existing bookmark",
         ],
     ),

@@ -25,8 +25,6 @@ class Command(OperatorCommand):
         for role, verbs in ROLES.items():
             group, _ = Group.objects.get_or_create(name=role)
             # A codename is a verb and a model, such as "view_bookmark".
-            allowed = [
-                each for each in permissions if each.codename.partition("_")[0] in verbs
-            ]
-            group.permissions.set(allowed)
+            pattern = rf"^({'|'.join(verbs)})_"
+            group.permissions.set(permissions.filter(codename__regex=pattern))
             self.stderr.write(f"{role}: {', '.join(verbs)}.", self.style.SUCCESS)
