@@ -57,7 +57,7 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         Deletion.objects.using(self.db).bulk_create(
             Deletion(
                 user_group_id=row.user_group_id,  # type: ignore[attr-defined]
-                object_type=self.model._meta.model_name,
+                object_type=str(self.model._meta.model_name),
                 object_id=row.pk,
                 deleted_at=now,
             )

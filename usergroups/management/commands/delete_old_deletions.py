@@ -27,7 +27,7 @@ class Command(OperatorCommand):
         """Delete the old records of a model, in the order of their keys, which
         begin with their times.
         """
-        records = model.objects.using(router.db_for_write(model))
+        records = model._default_manager.using(router.db_for_write(model))
         rest = records.filter(deleted_at__lt=oldest_recorded_time()).order_by("pk")
         while keys := list(rest.values_list("pk", flat=True)[:CHUNK]):
             self.deleted += records.filter(pk__in=keys).delete()[0]
