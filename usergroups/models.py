@@ -186,6 +186,11 @@ class UserGroup(DatedModel):
         listed = ", ".join(filter(None, identity))
         return f"{self.name} ({listed})"
 
+    @property
+    def scope(self) -> dict[str, Any]:
+        """The ``scope`` of the API tokens that give access to the group."""
+        return {"team_id": self.team_id, "environment": self.environment}
+
     def assign(self, values: dict[str, Any]) -> bool:
         """Set these fields without saving the instance, and return whether
         they change. If so, set ``updated_at``.

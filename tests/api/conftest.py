@@ -33,6 +33,8 @@ def valid_body(request, user_group):
         "user_groups": [],
         "bookmarks": [],
         "ids": [],
+        "grace": 3600,
+        "user_group_ids": [],
         "collection": None,
         "token": user_group.token,
     }

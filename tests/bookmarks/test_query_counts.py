@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from django.db import connection
 
-from tests.bookmarks.factories import BookmarkFactory
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.operations import OPERATIONS, caller
 from tests.queries import queries_of
 from tests.signals import received
@@ -21,7 +21,17 @@ OF_GROUP = "token with its group"
 NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.vendor]
 """What follows an insert of several bookmarks, which PostgreSQL returns."""
 
+ROTATION = [
+    "active tokens that never expire",
+    "active tokens that expire",
+    "token, locked",
+    "insert",
+    "update",
+]
+
 STATEMENTS = {
+    "get_api_token": [OF_TEAM],
+    "rotate_api_token": [OF_TEAM, *ROTATION],
     "get_user_group": [OF_TEAM, "group"],
     "create_user_group": [OF_TEAM, "group"],
     "update_user_group": [OF_TEAM, "update"],
@@ -60,6 +70,11 @@ STATEMENTS = {
         "update",
         "time of the revocation",
     ],
+    "issue_access_tokens": [OF_TEAM],
+    "revoke_access_tokens": [OF_TEAM],
+    "list_team_access_tokens": [OF_TEAM, "page"],
+    "get_access_token": [OF_GROUP],
+    "rotate_access_token": [OF_GROUP, *ROTATION],
     "list_bookmarks": [OF_GROUP, "page"],
     "create_bookmark": [OF_GROUP, "insert"],
     "create_bookmarks": [OF_GROUP],
@@ -115,9 +130,9 @@ def test_only_the_deletion_of_a_collection_takes_more_statements_with_receivers(
 
 
 @pytest.fixture
-def stored(user_group, collection, call_bookmarks):
-    """Return the rows that the calls need, and a function that calls the API
-    with an access token.
+def stored(user_group, collection, call_bookmarks, call_access_tokens):
+    """Return the rows that the calls need, and functions that call the API
+    with an access token and with an API token.
     """
     bookmarks = BookmarkFactory.create_batch(
         100, user_group=user_group, collection=collection
@@ -127,7 +142,12 @@ def stored(user_group, collection, call_bookmarks):
         collection=collection,
         bookmark=bookmarks[0],
         ids=[str(bookmark.pk) for bookmark in bookmarks],
+        token_ids=[
+            token.public_id
+            for token in AccessTokenFactory.create_batch(10, user_group=user_group)
+        ],
         call=call_bookmarks,
+        call_access_tokens=call_access_tokens,
     )
 
 
@@ -184,6 +204,38 @@ CALLS = {
             "insert",
             *NEW_IDS,
         ],
+    ),
+    "POST rotation without a grace period": (
+        lambda stored: stored.call("POST", "token-rotate", body={}),
+        [OF_GROUP, "token, locked", "insert", "update"],
+    ),
+    "POST batch of access tokens": (
+        lambda stored: stored.call_access_tokens(
+            "POST",
+            "access-tokens-batch",
+            body={"user_group_ids": [stored.user_group.provided_id] * 10},
+        ),
+        [
+            OF_TEAM,
+            "groups",
+            "active tokens that never expire",
+            "active tokens that expire",
+            "insert",
+        ],
+    ),
+    "POST batch of revocations": (
+        lambda stored: stored.call_access_tokens(
+            "POST", "access-tokens-batch-revoke", body={"ids": stored.token_ids}
+        ),
+        [OF_TEAM, "digests", "tokens, locked", "update"],
+    ),
+    "GET access tokens by expiry": (
+        lambda stored: stored.call_access_tokens(
+            "GET",
+            "team-access-tokens",
+            query={"expires_before": "2100-01-01T00:00:00Z"},
+        ),
+        [OF_TEAM, "last token to search", "page"],
     ),
     "POST batch to move": (
         lambda stored: stored.call(
