@@ -12,10 +12,21 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import get_error_detail
 
-from usergroups.api.batches import BatchField, ResultSerializer, ResultsField
+from usergroups.api.batches import (
+    BatchField,
+    ResultSerializer,
+    ResultsField,
+    StoredResultSerializer,
+    WriteResultSerializer,
+)
 from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
-from usergroups.api.fields import TextField, TimestampField
+from usergroups.api.fields import (
+    StrictBooleanField,
+    StrictIntegerField,
+    TextField,
+    TimestampField,
+)
 from usergroups.api.page_queries import PageQuery
 from usergroups.api.pagination import PageEnvelope
 from usergroups.serializers import (
@@ -233,9 +244,17 @@ class BookmarkListEnvelope(PageEnvelope):
 
 class BookmarkBatchSerializer(serializers.Serializer[Any]):
     bookmarks = BatchField(child=BookmarkCreateSerializer())
+    # DRF removes fields from the class
+    update = StrictBooleanField(  # type: ignore[assignment]
+        required=False,
+        help_text=(
+            "Whether existing bookmarks get the titles, the tags and the notes that "
+            "are sent for them. Default: false."
+        ),
+    )
 
 
-class BookmarkResultSerializer(ResultSerializer):
+class BookmarkResultSerializer(StoredResultSerializer):
     bookmark = BookmarkSerializer(required=False)
 
 
@@ -260,11 +279,31 @@ class BookmarkMoveSerializer(BookmarkIdsSerializer):
 
 
 class BookmarkDeletionEnvelope(Envelope):
-    results = ResultsField(ResultSerializer)
+    results = ResultsField(WriteResultSerializer)
 
 
 class BookmarkMoveEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
+
+
+class BookmarkLookupSerializer(serializers.Serializer[Any]):
+    """URLs that may have bookmarks."""
+
+    urls = BatchField(child=URLField(), help_text="Up to 1,000 URLs.")
+
+
+class LookupResultSerializer(ResultSerializer):
+    ids = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text=(
+            "The ids of the bookmarks with this URL, in any collection or in none."
+        ),
+    )
+
+
+class BookmarkLookupEnvelope(Envelope):
+    results = ResultsField(LookupResultSerializer)
 
 
 class CollectionWriteSerializer(serializers.Serializer[Any]):
@@ -428,30 +467,6 @@ class ExportQuery(serializers.Serializer[Any]):
 
 
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
-
-
-class StrictBooleanField(serializers.BooleanField):
-    """The JSON value true or false.
-
-    Strings and numbers that BooleanField accepts are invalid.
-    """
-
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid")
-        return data
-
-
-class StrictIntegerField(serializers.IntegerField):
-    """A JSON number without a fraction.
-
-    Strings that IntegerField accepts are invalid.
-    """
-
-    def to_internal_value(self, data: Any) -> int:
-        if type(data) is not int:
-            self.fail("invalid")
-        return data
 
 
 class AccessTokenCreateSerializer(UserGroupIdSerializer):

@@ -5,6 +5,7 @@ from django.urls import path
 from .views import (
     ResolveView,
     RotateUserGroupTokenView,
+    UserGroupBatchDeletionView,
     UserGroupBatchView,
     UserGroupsView,
     UserGroupView,
@@ -17,4 +18,9 @@ urlpatterns = [
     path("api/user/token", RotateUserGroupTokenView.as_view(), name="user-token"),
     path("api/users", UserGroupsView.as_view(), name="users"),
     path("api/users/batch", UserGroupBatchView.as_view(), name="users-batch"),
+    path(
+        "api/users/batch/delete",
+        UserGroupBatchDeletionView.as_view(),
+        name="users-batch-delete",
+    ),
 ]

@@ -33,6 +33,8 @@ def valid_body(user_group):
         "user_groups": [],
         "bookmarks": [],
         "ids": [],
+        "urls": [],
+        "user_group_ids": [],
         "collection": None,
         "token": user_group.token,
     }

@@ -19,6 +19,8 @@ OF_TEAM = "token with its team"
 OF_GROUP = "token with its group"
 NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.vendor]
 """What follows an insert of several bookmarks, which PostgreSQL returns."""
+UPDATES = {"postgresql": ["update"], "sqlite": ["update"] * 2}[connection.vendor]
+"""The updates of 100 bookmarks. SQLite limits the parameters of a statement."""
 
 STATEMENTS = {
     "get_user_group": [OF_TEAM, "group"],
@@ -40,6 +42,7 @@ STATEMENTS = {
     "rotate_user_group_token": [OF_TEAM, "update", "group"],
     "list_user_groups": [OF_TEAM, "page"],
     "put_user_groups": [OF_TEAM],
+    "delete_user_groups": [OF_TEAM],
     "resolve_user_group": [OF_TEAM, "group"],
     "list_access_tokens": [OF_TEAM, "group", "page"],
     "issue_access_token": [
@@ -61,6 +64,7 @@ STATEMENTS = {
     "create_bookmarks": [OF_GROUP],
     "delete_bookmarks": [OF_GROUP],
     "move_bookmarks": [OF_GROUP],
+    "lookup_bookmarks": [OF_GROUP],
     "get_bookmark": [OF_GROUP, "bookmark"],
     "update_bookmark": [OF_GROUP, "update", "bookmark as it stands now"],
     "delete_bookmark": [OF_GROUP, "deletion"],
@@ -127,6 +131,7 @@ def stored(user_group, collection, call_bookmarks):
         user_group=user_group,
         collection=collection,
         bookmark=bookmarks[0],
+        bookmarks=bookmarks,
         ids=[str(bookmark.pk) for bookmark in bookmarks],
         call=call_bookmarks,
     )
@@ -179,6 +184,63 @@ CALLS = {
             "insert",
             *NEW_IDS,
         ],
+    ),
+    "POST batch that updates": (
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-batch",
+            body={
+                "bookmarks": [
+                    {
+                        "url": bookmark.url,
+                        "collection": str(stored.collection.pk),
+                        "title": "New",
+                    }
+                    for bookmark in stored.bookmarks
+                ],
+                "update": True,
+            },
+        ),
+        [
+            OF_GROUP,
+            "collection",
+            "insert, which finds them all",
+            *NEW_IDS,
+            "existing bookmarks",
+            "bookmarks, locked",
+            *UPDATES,
+        ],
+    ),
+    "POST batch that updates nothing": (
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-batch",
+            body={
+                "bookmarks": [
+                    {
+                        "url": stored.bookmark.url,
+                        "collection": str(stored.collection.pk),
+                        "title": stored.bookmark.title,
+                    }
+                ],
+                "update": True,
+            },
+        ),
+        [
+            OF_GROUP,
+            "collection",
+            "insert, which finds it",
+            *NEW_IDS,
+            "existing bookmark",
+        ],
+    ),
+    "POST lookup": (
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-lookup",
+            body={"urls": [bookmark.url for bookmark in stored.bookmarks]},
+        ),
+        [OF_GROUP, "bookmarks"],
     ),
     "POST batch to move": (
         lambda stored: stored.call(

@@ -75,6 +75,7 @@ CALLS = [
     ),
     Call("revoke_access_token", 404, {"id": "unknown"}),
     Call("delete_user_group", 200, GROUP),
+    Call("delete_user_groups", 200, body={"user_group_ids": ["generated", "other"]}),
     Call("get_user_group", 404, GROUP),
     Call("create_collection", 201, body={"name": "Generated"}),
     Call("create_collection", 409, body={"name": "Generated"}),
@@ -117,8 +118,12 @@ CALLS = [
     Call(
         "create_bookmarks",
         200,
-        body={"bookmarks": [{"url": URL}, {"url": "example.com"}]},
+        body={
+            "bookmarks": [{"url": URL, "title": "B"}, {"url": "example.com"}],
+            "update": True,
+        },
     ),
+    Call("lookup_bookmarks", 200, body={"urls": [URL, "example.com"]}),
     Call(
         "list_bookmarks",
         200,
