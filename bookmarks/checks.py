@@ -1,7 +1,5 @@
 """System checks of the settings."""
 
-from typing import Any
-
 from django.core.checks import CheckMessage, register
 
 from usergroups.checks import require_integer
@@ -10,7 +8,7 @@ from . import conf
 
 
 @register
-def check_settings(**kwargs: Any) -> list[CheckMessage]:
+def check_settings(**kwargs: object) -> list[CheckMessage]:
     """Return an error if the maximum size of a file to import is invalid."""
     return require_integer(
         "BOOKMARKS_MAX_IMPORT_SIZE",

@@ -96,7 +96,11 @@ class Collection(DatedModel):
         indexes = [
             models.Index(
                 fields=["user_group", "created_at", "id"], name="bookmarks_collections"
-            )
+            ),
+            models.Index(
+                fields=["user_group", "updated_at", "id"],
+                name="bookmarks_collection_changes",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -189,6 +193,9 @@ class Bookmark(DatedModel):
         indexes = [
             models.Index(
                 fields=["user_group", "created_at", "id"], name="bookmarks_by_group"
+            ),
+            models.Index(
+                fields=["user_group", "updated_at", "id"], name="bookmarks_by_update"
             ),
             # Without the user group, PostgreSQL might combine both indexes,
             # and sort all bookmarks of the collection.

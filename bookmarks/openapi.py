@@ -10,7 +10,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiRequest, OpenApiResponse
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from usergroups.api import batches
+from usergroups.api import batches, cursors
 from usergroups.api.deadlines import TimeLimitExceeded
 from usergroups.api.errors import MissingField, Protected
 from usergroups.api.openapi import (
@@ -58,12 +58,14 @@ list_bookmarks = bookmark_operation(
     "list_bookmarks",
     summary="List bookmarks",
     description=(
-        "Lists the bookmarks of the access token's user group that match all filters. "
+        "Lists the bookmarks of the access token's user group that match all filters, "
+        "ordered by `created_at` or, with `updated_since`, by `updated_at`. "
         "Request `next` until it is null: every bookmark that existed at the start is "
-        "listed exactly once, unless an import changes its date meanwhile."
+        "listed exactly once, unless an import changes its date meanwhile, or it "
+        "changes during a list with `updated_since`."
     ),
     query={
-        **page_query(BOOKMARK["id"]),
+        **page_query(BOOKMARK["id"], cursors.UPDATED),
         "collection": "",  # lists the bookmarks in no collection
         "url": BOOKMARK["url"],
         "created_since": BOOKMARK["created_at"],
@@ -229,10 +231,15 @@ list_collections = collection_operation(
     "list_collections",
     summary="List collections",
     description=(
-        "Lists the collections of the access token's user group. Request `next` until "
+        "Lists the collections of the access token's user group, ordered by "
+        "`created_at` or, with `updated_since`, by `updated_at`. Request `next` until "
         "it is null."
     ),
-    query={**page_query(COLLECTION["id"]), "name": COLLECTION["name"]},
+    query={
+        **page_query(COLLECTION["id"], cursors.UPDATED),
+        "name": COLLECTION["name"],
+        "updated_since": COLLECTION["updated_at"],
+    },
     responses={200: page_response("A page of collections.", collections=[COLLECTION])},
     errors=[INVALID_LIMIT],
 )

@@ -58,6 +58,10 @@ UniqueKey = tuple[UUID, bytes]
 NO_COLLECTION, and the digest of its URL.
 """
 
+CONFLICT_DELETED = "A conflicting bookmark was deleted before it could be read."
+
+INSERT_ROW = "INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING"
+
 INSERT_ROWS = """INSERT INTO {table} ("user_group_id", "updated_at", {columns})
 SELECT %s, %s, {columns} FROM json_populate_recordset(NULL::{table}, %s)
 ON CONFLICT DO NOTHING
@@ -86,16 +90,14 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     def filter_by_query(
         self, user_group: UserGroup, query: Mapping[str, Any]
     ) -> "BookmarkQuerySet":
-        """Filter by user group, and by ``collection`` (None for none), ``url``
-        and ``created_since``, where given.
+        """Filter by user group, and by ``collection`` (None for none) and
+        ``url``, where given.
         """
         bookmarks = self.filter(user_group=user_group)
         if "collection" in query:
             bookmarks = bookmarks.filter(collection=query["collection"])
         if "url" in query:
             bookmarks = bookmarks.filter(url_digest=web_url.digest(query["url"]))
-        if "created_since" in query:
-            bookmarks = bookmarks.filter(created_at__gte=query["created_since"])
         return bookmarks
 
     def add(
@@ -113,20 +115,50 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         value is invalid or the collection belongs to another user group, and
         IntegrityError if the user group or the collection is deleted.
         """
-        using = self.db_for_write
+        bookmarks = self.for_write()
         bookmark = self._new(user_group, url=url, collection=collection, **fields)
 
-        def create() -> "tuple[Bookmark, bool]":
-            bookmark.save(using=using, force_insert=True)
-            return bookmark, True
-
-        def find_existing() -> "tuple[Bookmark, bool] | None":
-            rows = self.using(using)
-            existing = rows._find_by_unique_key(user_group, bookmark.unique_key)
-            return (existing, False) if existing else None
+        def get_or_insert() -> "tuple[Bookmark, bool]":
+            if bookmarks._insert_unless_exists(bookmark):
+                return bookmark, True
+            key = bookmark.unique_key
+            existing = bookmarks._find_by_unique_key(user_group, key)
+            if existing is None:
+                raise IntegrityError(CONFLICT_DELETED)
+            return existing, False
 
         # It writes with a single statement.
-        return retry_on_conflict(create, using, find_existing, atomic=False)
+        return retry_on_conflict(get_or_insert, bookmarks.db, atomic=False)
+
+    def _insert_unless_exists(self, bookmark: "Bookmark") -> bool:
+        """Insert a bookmark unless another one has its unique key. Return
+        whether it was inserted.
+
+        Django's save() would raise an IntegrityError for a bookmark that
+        exists already. To handle that takes a sixth of the time of the call.
+        """
+        connection = connections[self.db]
+        quote = connection.ops.quote_name
+        options: Any = self.model._meta
+        columns = []
+        values = []
+        for field in options.concrete_fields:
+            columns.append(quote(field.column))
+            value = field.pre_save(bookmark, add=True)
+            values.append(field.get_db_prep_save(value, connection))
+        sql = INSERT_ROW.format(
+            table=quote(options.db_table),
+            columns=", ".join(columns),
+            values=", ".join(["%s"] * len(values)),
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            if cursor.rowcount == 0:
+                return False
+        bookmark._state.adding = False
+        bookmark._state.db = self.db
+        announce(signals.created, [bookmark], self.db)
+        return True
 
     def _new(self, user_group: UserGroup, *, url: str, **fields: Any) -> "Bookmark":
         """Return an unsaved bookmark.
@@ -357,9 +389,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         if missing:
             stored |= self._by_unique_key(user_group, missing)
         if len(stored) < len(new):
-            raise IntegrityError(
-                "A conflicting bookmark was deleted before it could be read."
-            )
+            raise IntegrityError(CONFLICT_DELETED)
         existing = {key: stored[key] for key in missing & wanted.keys()}
         updated = self._update_found(user_group, existing, wanted, replace)
         changed = {bookmark.unique_key: bookmark for bookmark in updated}

@@ -1,9 +1,9 @@
-"""Lists of bookmarks that contain a text, have tags or were changed lately.
+"""Lists of bookmarks by conditions that no index supports in the order of the
+list, such as those of a text or of tags.
 
-No index supports these conditions in the order of a list. In the worst case,
-PostgreSQL's STRPOS() also takes time in proportion to the length of the text
-times the length of the query. A call therefore searches a limited amount of
-text.
+In the worst case, PostgreSQL's STRPOS() also takes time in proportion to the
+length of the text times the length of the query. A call therefore searches a
+limited amount of text.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Concat, StrIndex
 from django.db.models.lookups import GreaterThan
 
+from usergroups.api.cursors import CREATED, UPDATED
 from usergroups.api.scan_pages import ScanPage
 from usergroups.db.stored_json import ByteLength, stored_size
 
@@ -27,9 +28,17 @@ SEARCHED = ("url", "title", "tags", "note")
 """The fields in which ``q`` finds a text."""
 
 
+WITHOUT_INDEX = {
+    CREATED: ("q", "tag"),
+    UPDATED: ("q", "tag", "collection", "created_since"),
+}
+"""The filters that no index supports in the order by each time field."""
+
+
 class SearchPage(ScanPage["Bookmark"]):
-    """A page of the bookmarks that contain the text ``q`` and have all tags in
-    ``tag``, both in any letter case, and were changed since ``updated_since``.
+    """A page of the bookmarks that match ``filters``, some of WITHOUT_INDEX.
+
+    The text ``q`` and each ``tag`` are found in any letter case.
 
     It may have fewer bookmarks than its limit, even none, although a next page
     exists.
@@ -45,15 +54,19 @@ class SearchPage(ScanPage["Bookmark"]):
         # The number of bytes to search in a bookmark. To count characters,
         # PostgreSQL would read them: 235 ms for 10,000 long notes, not 0.7.
         size: Combinable = Value(0)
-        if "updated_since" in filters:
-            condition &= Q(updated_at__gte=filters["updated_since"])
+        if "collection" in filters:
+            condition &= Q(collection=filters["collection"])
+        if "created_since" in filters:
+            condition &= Q(created_at__gte=filters["created_since"])
         if "q" in filters:
             text = Lowercase(Value(filters["q"]))
+            # A line break separates tags, and is not part of any.
+            fields = [n for n in SEARCHED if n != "tags" or "\n" not in filters["q"]]
             contain = (
-                GreaterThan(StrIndex(Lowercase(name), text), 0) for name in SEARCHED
+                GreaterThan(StrIndex(Lowercase(name), text), 0) for name in fields
             )
             condition &= Q(*contain, _connector=Q.OR)
-            size = size + stored_size(*SEARCHED)
+            size = size + stored_size(*fields)
         for tag in filters.get("tag", []):
             condition &= has_tag(tag)
             size = size + ByteLength("tags")

@@ -83,7 +83,12 @@ class URLField(TextField):
         super().__init__(max_length=web_url.MAX_LENGTH, **kwargs)
 
     def to_internal_value(self, data: Any) -> web_url.WebURL:
-        return web_url.clean(super().to_internal_value(data))
+        text = super().to_internal_value(data)
+        try:
+            return web_url.clean(text)
+        except ValidationError as error:
+            # Only a serializer would convert Django's error.
+            raise serializers.ValidationError(get_error_detail(error)) from None
 
 
 class TagsField(serializers.ListField):
@@ -123,8 +128,29 @@ class PastTimestampField(TimestampField):
         return time
 
 
+class BookmarkSerializer(serializers.Serializer[Bookmark]):
+    """A bookmark."""
+
+    id = serializers.CharField()
+    url = serializers.CharField(help_text="The URL exactly as it was sent.")
+    title = serializers.CharField(help_text="The title of the page. It may be empty.")
+    tags = serializers.ListField(
+        child=serializers.CharField(), help_text="The tags in the order of the request."
+    )
+    note = serializers.CharField(help_text="The note. It may be empty.")
+    collection = serializers.CharField(
+        source="collection_id",
+        allow_null=True,
+        help_text="The id of the bookmark's collection, or null.",
+    )
+    created_at = TimestampField()
+    updated_at = TimestampField(help_text="When the bookmark was last changed.")
+
+
 class BookmarkUpdateSerializer(serializers.Serializer[Any]):
     """Changes of a bookmark. Omitted fields stay unchanged."""
+
+    answer = BookmarkSerializer
 
     collection = CollectionIdField(
         required=False,
@@ -166,25 +192,6 @@ class BookmarkCreateSerializer(BookmarkUpdateSerializer):
     )
 
 
-class BookmarkSerializer(serializers.Serializer[Bookmark]):
-    """A bookmark."""
-
-    id = serializers.CharField()
-    url = serializers.CharField(help_text="The URL exactly as it was sent.")
-    title = serializers.CharField(help_text="The title of the page. It may be empty.")
-    tags = serializers.ListField(
-        child=serializers.CharField(), help_text="The tags in the order of the request."
-    )
-    note = serializers.CharField(help_text="The note. It may be empty.")
-    collection = serializers.CharField(
-        source="collection_id",
-        allow_null=True,
-        help_text="The id of the bookmark's collection, or null.",
-    )
-    created_at = TimestampField()
-    updated_at = TimestampField(help_text="When the bookmark was last changed.")
-
-
 class BookmarkEnvelope(Envelope):
     bookmark = BookmarkSerializer()
 
@@ -213,10 +220,11 @@ class BookmarkListQuery(PageQuery):
     updated_since = TimestampField(
         required=False,
         help_text=(
-            "Only bookmarks created or changed at this time or later. To poll, "
-            "subtract a minute from the latest `updated_at` that you have seen. A "
-            "page may have fewer bookmarks than `limit`, even none, although more "
-            "follow: request `next` until it is null."
+            "Only bookmarks created or changed at this time or later, ordered by "
+            "`updated_at`. To poll, subtract a minute from the latest `updated_at` "
+            "that you have seen. With another filter than `url`, a page may have fewer "
+            "bookmarks than `limit`, even none, although more follow: request `next` "
+            "until it is null."
         ),
     )
     q = TextField(
@@ -306,15 +314,6 @@ class BookmarkLookupEnvelope(Envelope):
     results = ResultsField(LookupResultSerializer)
 
 
-class CollectionWriteSerializer(serializers.Serializer[Any]):
-    """A new collection, or changes of a collection."""
-
-    name = TextField(
-        max_length=MAX_COLLECTION_NAME_LENGTH,
-        help_text="Unique within the user group.",
-    )
-
-
 class CollectionSerializer(serializers.Serializer[Collection]):
     """A collection."""
 
@@ -322,6 +321,17 @@ class CollectionSerializer(serializers.Serializer[Collection]):
     name = serializers.CharField()
     created_at = TimestampField()
     updated_at = TimestampField(help_text="When the collection was last changed.")
+
+
+class CollectionWriteSerializer(serializers.Serializer[Any]):
+    """A new collection, or changes of a collection."""
+
+    answer = CollectionSerializer
+
+    name = TextField(
+        max_length=MAX_COLLECTION_NAME_LENGTH,
+        help_text="Unique within the user group.",
+    )
 
 
 class CollectionEnvelope(Envelope):
@@ -334,6 +344,13 @@ class CollectionListQuery(PageQuery):
         required=False,
         max_length=MAX_COLLECTION_NAME_LENGTH,
         help_text="Only the collection with this name.",
+    )
+    updated_since = TimestampField(
+        required=False,
+        help_text=(
+            "Only collections created or changed at this time or later, ordered by "
+            "`updated_at`."
+        ),
     )
 
 

@@ -45,7 +45,7 @@ from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
 from .querysets import CollectionQuerySet, Stored
-from .search import SearchPage
+from .search import WITHOUT_INDEX, SearchPage
 
 
 class AccessTokenView(TokenView):
@@ -140,10 +140,15 @@ class BookmarksView(AccessTokenView):
     def get(self, request: Request) -> Response:
         query = self.validated_with_collection()
         paging = pop_paging(query)
+        without_index = {
+            name: query.pop(name)
+            for name in WITHOUT_INDEX[paging["time_field"]]
+            if name in query
+        }
         bookmarks = Bookmark.objects.filter_by_query(self.user_group, query)
         page: Page[Bookmark]
-        if {"q", "tag", "updated_since"} & query.keys():
-            page = SearchPage(bookmarks, query, **paging)
+        if without_index:
+            page = SearchPage(bookmarks, without_index, **paging)
         else:
             page = Page(bookmarks, "id", **paging)
         return self.respond({"bookmarks": page.items, **page.links(request)})
@@ -418,7 +423,8 @@ class ImportView(AccessTokenView):
                 raise exceptions.UnreadableImport(str(error)) from None
             collection = query.get("collection")
             report = Report()
-            records = read(content, format_name, encoding)
+            deadline = api_request.deadline
+            records = read(content, format_name, encoding, deadline)
             try:
                 with self.require_collection(collection):
                     store(
@@ -427,7 +433,7 @@ class ImportView(AccessTokenView):
                         report,
                         collection,
                         query["update"],
-                        deadline=api_request.deadline,
+                        deadline=deadline,
                     )
             except exceptions.InvalidCollection:
                 if report.is_of_nothing:

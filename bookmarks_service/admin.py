@@ -1,5 +1,6 @@
 """The admin of the operators' accounts and their roles."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -10,6 +11,7 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
+from django.db.models import ManyToManyField, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext
@@ -28,7 +30,9 @@ class RoleInput(forms.Select):
     list.
     """
 
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+    def value_from_datadict(
+        self, data: Mapping[str, Any], files: Any, name: str
+    ) -> list[str]:
         value = super().value_from_datadict(data, files, name)
         if not value:
             return []
@@ -49,13 +53,16 @@ class PermissionsAdmin(OperatorListAdmin[M]):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return request.user.is_superuser
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
         return request.user.is_superuser
 
     def formfield_for_manytomany(
-        self, db_field: Any, request: Any = None, **kwargs: Any
+        self,
+        db_field: "ManyToManyField[Any, Any]",
+        request: Any = None,
+        **kwargs: Any,
     ) -> Any:
-        if db_field.remote_field.model is Permission:
+        if db_field.related_model is Permission:
             models = filter(self.admin_site.is_registered, apps.get_models())
             types = ContentType.objects.get_for_models(*models)
             permissions = Permission.objects.select_related("content_type")
@@ -107,7 +114,7 @@ class AccountAdmin(PermissionsAdmin[User], UserAdmin):  # type: ignore[type-arg]
         (_("Advanced"), {"classes": ("collapse",), "fields": RIGHTS}),
     )
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
 
     @admin.display(description=_("role"))
@@ -130,7 +137,7 @@ class AccountAdmin(PermissionsAdmin[User], UserAdmin):  # type: ignore[type-arg]
         obj: User | None = None,
         change: bool = False,
         **kwargs: Any,
-    ) -> Any:
+    ) -> "type[forms.ModelForm[User]]":
         form = super().get_form(request, obj, change=change, **kwargs)
         fields: Any = form.base_fields
         if "first_name" in fields:

@@ -5,7 +5,8 @@ code for Find, confirmations, lists, forms and secrets, and Unfold needs
 ``unsafe-eval`` and inline styles, which the content security policy forbids.
 """
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from axes.decorators import axes_dispatch
 from django.conf import settings
@@ -14,9 +15,10 @@ from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import BadRequest
+from django.db.models import Manager, Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, URLResolver, reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -31,6 +33,27 @@ from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.models import Token
 
 MAX_ROWS = 5  # in each list of the index page
+
+
+class Step(NamedTuple):
+    """A step of the set-up, which links to the page where it is done."""
+
+    text: str
+    url: str
+    done: bool
+
+
+@dataclass
+class TokenPanel:
+    """The first tokens of a list that need attention."""
+
+    title: str
+    tokens: list[tuple[str, Model, str | None]] = field(default_factory=list)
+    """A link to each token, its owner and one of its times."""
+    limit: str = ""
+    """The number of tokens that were checked, if there are more."""
+    url: str = ""
+    """The URL of the whole list, if there may be more tokens in it."""
 
 
 class OperatorsSite(FindSite):
@@ -49,12 +72,14 @@ class OperatorsSite(FindSite):
         for app in apps:
             for entry in app["models"]:
                 model_admin = self.get_model_admin(entry["model"])
-                entry["name"] = getattr(model_admin, "list_title", "") or entry["name"]
+                title = getattr(model_admin, "list_title", "")
+                if title:
+                    entry["name"] = title
         # What operators use most comes first.
         order = {"usergroups": 0, "bookmarks": 1}
         return sorted(apps, key=lambda app: order.get(app["app_label"], 2))
 
-    def get_urls(self) -> list[Any]:
+    def get_urls(self) -> list[URLResolver | URLPattern]:
         # No model has get_absolute_url(), and Django's redirect to it raises
         # an error for malformed keys.
         return [
@@ -72,7 +97,7 @@ class OperatorsSite(FindSite):
             "password_login": settings.PASSWORD_LOGIN,
             "single_sign_on": bool(settings.OIDC_ISSUER),
         }
-        return super().login(request, {**offered, **(extra_context or {})})
+        return super().login(request, offered | (extra_context or {}))
 
     @method_decorator(axes_dispatch)
     def password_change(
@@ -95,7 +120,7 @@ class OperatorsSite(FindSite):
             user_login_failed.send(__name__, credentials=credentials, request=request)
         return response
 
-    def autocomplete_view(self, request: HttpRequest) -> Any:
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
         """Refuse a search term that PostgreSQL would raise an error for."""
         if "\0" in request.GET.get("term", ""):
             raise BadRequest("The search term must not contain null characters.")
@@ -104,42 +129,39 @@ class OperatorsSite(FindSite):
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        token_panels: list[dict[str, Any]] = []
+        tokens: list[TokenPanel] = []
         for model in (ApiToken, AccessToken):
             if can_view(self, request, model):
-                token_panels += self.token_panels(request, model)
-        panels: dict[str, Any] = {
-            "steps": self.first_steps(request),
-            "tokens": token_panels,
-        }
+                tokens += self.token_panels(request, model)
+        changes = None
         if can_view(self, request, LogEntry):
-            panels["recent_changes"] = self.recent_changes(request)
-        return super().index(request, {**(extra_context or {}), "panels": panels})
+            changes = self.recent_changes(request)
+        panels = {
+            "steps": self.first_steps(request),
+            "tokens": tokens,
+            "recent_changes": changes,
+        }
+        return super().index(request, {"panels": panels} | (extra_context or {}))
 
-    def first_steps(self, request: HttpRequest) -> list[dict[str, Any]]:
-        """Return the set-up steps that the user may do (text, URL and whether
-        it is done), or none if all are done.
+    def first_steps(self, request: HttpRequest) -> list[Step]:
+        """Return the set-up steps that the user may do, or none if all are
+        done.
         """
         used_tokens = ApiToken.objects.exclude(last_used_at=None)
-        user: Any = request.user
-        others = User.objects.exclude(pk=user.pk)
-        # the rows that show that the step is done, the page of the admin that
+        others = User.objects.exclude(username=request.user.get_username())
+        # the rows which show that the step is done, the page of the admin that
         # it links to, or "" for the documentation of the API, and its text
-        steps: list[tuple[Any, str, str]] = [
-            (Team.objects.all(), "add", gettext("Add a team")),
+        steps: list[tuple[QuerySet[Any] | Manager[Any], str, str]] = [
+            (Team.objects, "add", gettext("Add a team")),
             (
-                ApiToken.objects.all(),
+                ApiToken.objects,
                 "add",
                 gettext("Issue an API token to the team's application"),
             ),
             (used_tokens, "", gettext("Call the API with the token")),
+            (UserGroup.objects, "", gettext("Create a user group with POST /api/user")),
             (
-                UserGroup.objects.all(),
-                "",
-                gettext("Create a user group with POST /api/user"),
-            ),
-            (
-                Bookmark.objects.all(),
+                Bookmark.objects,
                 "import",
                 gettext("Import bookmarks, or create them with POST /v1/bookmarks"),
             ),
@@ -153,14 +175,14 @@ class OperatorsSite(FindSite):
             url = reverse("docs")
             if page:
                 url = admin_url(self, rows.model._meta, page)
-            result.append({"text": text, "url": url, "done": rows.exists()})
-        if all(step["done"] for step in result):
+            result.append(Step(text, url, rows.exists()))
+        if all(step.done for step in result):
             return []
         return result
 
     def token_panels(
         self, request: HttpRequest, model: type[Token]
-    ) -> list[dict[str, Any]]:
+    ) -> list[TokenPanel]:
         """Return the panels of a model's tokens that need attention, because
         they expire soon or are not used.
 
@@ -169,25 +191,37 @@ class OperatorsSite(FindSite):
         model_admin: Any = self.get_model_admin(model)
         newest: Any
         newest, is_limited = newest_rows(model_admin.get_queryset(request))
-        names = {"names": model._meta.verbose_name_plural}
-        expiring = token_panel(
-            gettext("%(names)s that expire within 14 days") % names,
-            model_admin,
-            newest.in_state("expiring").order_by("expires_at"),
-            "expires_at",
-        )
-        unused = token_panel(
-            gettext("%(names)s that were not used for 90 days") % names,
-            model_admin,
-            newest.unused().order_by("pk"),
-            "last_used_at",
-        )
-        for panel, state in ((expiring, "expiring"), (unused, "unused")):
+        # the state in the URL of the list, the title, the tokens, and the time
+        # that is shown of each
+        lists = [
+            (
+                "expiring",
+                gettext("%(names)s that expire within 14 days"),
+                newest.in_state("expiring").order_by("expires_at"),
+                "expires_at",
+            ),
+            (
+                "unused",
+                gettext("%(names)s that were not used for 90 days"),
+                newest.unused().order_by("pk"),
+                "last_used_at",
+            ),
+        ]
+        panels = []
+        for state, title, tokens, time_field in lists:
+            first = list(tokens[: MAX_ROWS + 1])
+            if not first and not is_limited:
+                continue
+            panel = TokenPanel(title % {"names": model._meta.verbose_name_plural})
+            for token in first[:MAX_ROWS]:
+                time = relative_time(getattr(token, time_field))
+                panel.tokens.append((model_admin.link_to(token), token.owner, time))
             if is_limited:
-                panel["limit"] = intcomma(MAX_LISTED)
-            if panel["has_more"] or is_limited:
-                panel["url"] = f"{model_admin.url_of('changelist')}?state={state}"
-        return [each for each in (expiring, unused) if each["tokens"] or is_limited]
+                panel.limit = intcomma(MAX_LISTED)
+            if is_limited or len(first) > MAX_ROWS:
+                panel.url = f"{model_admin.url_of('changelist')}?state={state}"
+            panels.append(panel)
+        return panels
 
     def recent_changes(
         self, request: HttpRequest
@@ -201,21 +235,3 @@ class OperatorsSite(FindSite):
             (entry, message_of(entry), relative_time(entry.action_time))
             for entry in latest[:MAX_ROWS]
         ]
-
-
-def token_panel(
-    title: str, model_admin: Any, tokens: Any, time_field: str
-) -> dict[str, Any]:
-    """Return a panel with the first tokens: a link to each, its owner and one
-    of its times.
-    """
-    first = list(tokens[: MAX_ROWS + 1])
-    shown = [
-        (
-            model_admin.link_to(token),
-            token.owner,
-            relative_time(getattr(token, time_field)),
-        )
-        for token in first[:MAX_ROWS]
-    ]
-    return {"title": title, "tokens": shown, "has_more": len(first) > MAX_ROWS}

@@ -1,7 +1,5 @@
 """The maximum sizes of forms, which depend on the page and its user."""
 
-from typing import Any
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
@@ -28,7 +26,7 @@ class FormSizeMiddleware(PagesOnly, MiddlewareMixin):
     """
 
     def process_view(
-        self, request: HttpRequest, view: View, args: Any, kwargs: Any
+        self, request: HttpRequest, view: View, args: object, kwargs: object
     ) -> HttpResponse | None:
         """Respond with 413 if the form is too large for its page and its user."""
         match = request.resolver_match

@@ -9,7 +9,6 @@ import logging
 import re
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
 
 TOKEN = re.compile(r"_(?<=[a-z]{3}_)[0-9A-Za-z]{30,}")
 """A secret without the three letters of its prefix, which a look-behind checks.
@@ -40,7 +39,7 @@ of its response.
 """
 
 
-def json_line(level: str, name: str, message: str, fields: dict[str, Any]) -> str:
+def json_line(level: str, name: str, message: str, fields: dict[str, object]) -> str:
     """Return a line of the log with the time, the ID of the current request,
     and no tokens.
     """

@@ -10,6 +10,7 @@ from django.contrib.auth import middleware as auth
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.middleware import csrf, locale
 from django.utils import translation
 
@@ -34,11 +35,14 @@ class PagesOnly:
 class LocaleMiddleware(PagesOnly, locale.LocaleMiddleware):
     """Shows pages in the language that the browser asks for."""
 
-    def __call__(self, request: HttpRequest) -> Any:
-        # Django's middleware leaves the language active, and the thread may
-        # serve an API request next.
-        with translation.override(settings.LANGUAGE_CODE):
-            return super().__call__(request)
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        response = super().process_response(request, response)
+        # Django leaves the language active, and the thread may serve an API
+        # request next.
+        translation.deactivate()
+        return response
 
 
 class CSPMiddleware(PagesOnly, csp.CSPMiddleware):

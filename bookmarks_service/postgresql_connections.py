@@ -27,8 +27,12 @@ PREPARE_THRESHOLD = 5
 
 
 def repeat_outdated(
-    execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
-) -> Any:
+    execute: Callable[..., object],
+    sql: str,
+    params: object,
+    many: bool,
+    context: dict[str, Any],
+) -> object:
     """Run a statement again that PostgreSQL refuses because it was prepared
     before a migration changed the type of a column.
 
@@ -45,7 +49,7 @@ def repeat_outdated(
         return execute(sql, params, many, context)
 
 
-def set_up(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+def set_up(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     """Set time limits on a new connection to PostgreSQL where neither the
     database, the role nor PGOPTIONS has any.
 

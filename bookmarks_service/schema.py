@@ -41,7 +41,7 @@ REQUEST_ID = {
 }
 
 
-def document_request_ids(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+def document_request_ids(result: dict[str, Any], **kwargs: object) -> dict[str, Any]:
     """Add the header X-Request-ID to all responses.
 
     This is one of drf-spectacular's postprocessing hooks.

@@ -149,24 +149,23 @@ if not has_database and not DEBUG:
         "postgres://user:password@host:5432/name, or DEBUG=1 on a developer's machine."
     )
 env.str("DATABASE_URL", DEVELOPMENT_DATABASE_URL, validate=DATABASE_URL)
-DATABASES = {
-    "default": env.dj_db_url(
-        "DATABASE_URL",
-        DEVELOPMENT_DATABASE_URL,
-        # persistent: a new connection takes several times as long as the
-        # queries of a request
-        conn_max_age=None,
-        conn_health_checks=True,
-        # A server-side cursor outlives its transaction, and a pooler may give
-        # the next one another connection.
-        disable_server_side_cursors=True,
-    )
-}
-if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+database = env.dj_db_url(
+    "DATABASE_URL",
+    DEVELOPMENT_DATABASE_URL,
+    # persistent: a new connection takes several times as long as the queries
+    # of a request
+    conn_max_age=None,
+    conn_health_checks=True,
+    # A server-side cursor outlives its transaction, and a pooler may give the
+    # next one another connection.
+    disable_server_side_cursors=True,
+)
+DATABASES = {"default": database}
+if database["ENGINE"] == "django.db.backends.postgresql":
     # so that statements can be prepared: see postgresql_connections
-    DATABASES["default"].setdefault("OPTIONS", {})["server_side_binding"] = True
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"]["OPTIONS"] = {
+    database.setdefault("OPTIONS", {})["server_side_binding"] = True
+if database["ENGINE"] == "django.db.backends.sqlite3":
+    database["OPTIONS"] = {
         # Take the write lock at once, so that a transaction that reads before
         # it writes cannot fail halfway.
         "transaction_mode": "IMMEDIATE",
@@ -177,22 +176,18 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 
 CACHE_URL = env.str("CACHE_URL", "", validate=REDIS_URL)
+cache = {
+    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+    "OPTIONS": {"MAX_ENTRIES": 100_000},
+}
 if CACHE_URL:
-    CACHES = {
-        "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
-            "LOCATION": CACHE_URL,
-            # seconds
-            "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},
-        }
+    cache = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": CACHE_URL,
+        # seconds
+        "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},
     }
-else:
-    CACHES = {
-        "default": {
-            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-            "OPTIONS": {"MAX_ENTRIES": 100_000},
-        }
-    }
+CACHES = {"default": cache}
 
 # An empty value means no limit, as does None in the settings of the apps.
 USERGROUPS_CALL_RATE = (
@@ -315,6 +310,8 @@ BEHIND_TLS_PROXY = env.bool("BEHIND_TLS_PROXY", False)
 SECURE_REDIRECT_EXEMPT = [rf"^(?!$|({PAGES})(/|$))"]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS_PROXY
 if BEHIND_TLS_PROXY:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60
     if DEBUG:
         raise ImproperlyConfigured(
             "DEBUG reveals internals to all visitors. Unset it when BEHIND_TLS_PROXY "
@@ -347,14 +344,11 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if BEHIND_TLS_PROXY else 0
+# By default one proxy, or none.
 USERGROUPS_TRUSTED_PROXIES = env.int(
     "USERGROUPS_TRUSTED_PROXIES",
-    1 if BEHIND_TLS_PROXY else 0,
+    int(BEHIND_TLS_PROXY),
     validate=validate.Range(min=0),
-)
-SECURE_PROXY_SSL_HEADER = (
-    ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
 )
 SILENCED_SYSTEM_CHECKS = [
     # HSTS for subdomains and preloading affect the whole domain, not only this

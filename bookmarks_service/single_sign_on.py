@@ -17,7 +17,7 @@ from datetime import timedelta
 from functools import lru_cache
 from hashlib import sha256
 from threading import BoundedSemaphore
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from authlib.integrations.django_client import OAuth
 from django.conf import settings
@@ -34,6 +34,12 @@ from django.views.decorators.cache import never_cache
 from .handlers import page
 
 logger = logging.getLogger(__name__)
+
+# Authlib has no types.
+Client: TypeAlias = Any
+Claims: TypeAlias = dict[str, Any]
+T = TypeVar("T")
+
 FAILED = "admin/sign_in_failed.html"
 # At most this many threads of a process wait for the provider at once, so that
 # the others serve the API.
@@ -121,7 +127,7 @@ def finish(request: HttpRequest, sign_in: dict[str, str] | None) -> HttpResponse
     return HttpResponseRedirect(next_page)
 
 
-def ask_provider(call: Callable[[Any], Any]) -> Any:
+def ask_provider(call: Callable[[Client], T]) -> T | None:
     """Return the result of ``call`` with a client, or None if it fails or too
     many threads wait for the provider.
 
@@ -143,7 +149,7 @@ def ask_provider(call: Callable[[Any], Any]) -> Any:
         PROVIDER_SLOTS.release()
 
 
-def get_client() -> Any:
+def get_client() -> Client:
     """Return a new client, which reads the keys of the provider again.
 
     Changed keys take effect at once, and changed metadata within a minute.
@@ -163,14 +169,14 @@ def get_client() -> Any:
 
 
 @lru_cache(maxsize=1)
-def load_metadata(minute: int) -> Any:
+def load_metadata(minute: int) -> dict[str, Any]:
     """Return the provider's metadata.
 
     The argument is only the key of the cache, so that each process reads the
     metadata once a minute. Otherwise, each anonymous visit would be a request
     to the provider. Raises ValueError if the metadata are not valid.
     """
-    metadata = OAuth().register("provider").load_server_metadata()
+    metadata: dict[str, Any] = OAuth().register("provider").load_server_metadata()
     if metadata["issuer"] != settings.OIDC_ISSUER:
         raise ValueError("The metadata have another issuer.")
     # "https", or "http" in development
@@ -181,7 +187,7 @@ def load_metadata(minute: int) -> Any:
     return metadata
 
 
-def get_claims(client: Any, code: str, sign_in: dict[str, str]) -> dict[str, Any]:
+def get_claims(client: Client, code: str, sign_in: dict[str, str]) -> Claims:
     """Return the claims of the ID token and of the userinfo endpoint, which
     must have the same subject.
     """
@@ -201,7 +207,7 @@ def get_claims(client: Any, code: str, sign_in: dict[str, str]) -> dict[str, Any
 
 
 @transaction.atomic
-def update_account(claims: dict[str, Any]) -> models.User | None:
+def update_account(claims: Claims) -> models.User | None:
     """Create or update the account of these claims, and return it.
 
     The account gets exactly the roles in the claims. Without any, no account
@@ -211,7 +217,7 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
     identity = f"{claims['iss']}\0{claims['sub']}"
     username = f"sso-{sha256(identity.encode()).hexdigest()[:32]}"
     # The provider sends one role, or a list of roles.
-    roles: Any = claims.get(settings.OIDC_ROLES_CLAIM)
+    roles = claims.get(settings.OIDC_ROLES_CLAIM)
     if not isinstance(roles, list):
         roles = [roles]
     groups = [group for group in models.Group.objects.all() if group.name in roles]
@@ -219,16 +225,15 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
     has_role = is_superuser or bool(groups)
     if not has_role and not models.User.objects.filter(username=username).exists():
         return None
-    # 150 is the maximum length of first_name.
-    texts = {
-        name: UNSTORABLE.sub("", text).strip()[:150]
-        for name, text in claims.items()
-        if isinstance(text, str)
-    }
-    names = [texts.get("name"), texts.get("preferred_username"), texts.get("email")]
+    name = (
+        text_of(claims, "name")
+        or text_of(claims, "preferred_username")
+        or text_of(claims, "email")
+        or text_of(claims, "sub")
+    )
     values = {
-        "first_name": next(filter(None, names), texts["sub"]),
-        "email": texts.get("email", ""),
+        "first_name": name,
+        "email": text_of(claims, "email"),
         "is_staff": has_role,
         "is_superuser": is_superuser,
         "password": "!",  # Django's mark of an unusable password
@@ -236,6 +241,17 @@ def update_account(claims: dict[str, Any]) -> models.User | None:
     user, _ = models.User.objects.update_or_create(username=username, defaults=values)
     user.groups.set(groups)
     return user
+
+
+def text_of(claims: Claims, name: str) -> str:
+    """Return a claim as it can be stored in the account, or "" if it is not
+    text.
+    """
+    text = claims.get(name)
+    if not isinstance(text, str):
+        return ""
+    # the maximum length of first_name
+    return UNSTORABLE.sub("", text).strip()[:150]
 
 
 urlpatterns = [

@@ -42,13 +42,17 @@ def selected(span: ReadableSpan) -> ReadableSpan:
         context = SpanContext(
             context.trace_id, context.span_id, context.is_remote, context.trace_flags
         )
-    attributes = span.attributes or {}
+    attributes = {
+        name: value
+        for name, value in (span.attributes or {}).items()
+        if name in ATTRIBUTES
+    }
     return ReadableSpan(
         span.name,
         context,
         span.parent,
         span.resource,
-        {name: attributes[name] for name in ATTRIBUTES if name in attributes},
+        attributes,
         kind=span.kind,
         status=Status(span.status.status_code),
         start_time=span.start_time,

@@ -22,10 +22,9 @@ urlpatterns = [
     path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
     path("schema/", page(schema), name="schema"),
     path("docs/", page(SpectacularSwaggerSplitView.as_view()), name="docs"),
-    path("admin", page(RedirectView.as_view(url="admin/"))),
-    path("schema", page(RedirectView.as_view(url="schema/"))),
-    path("docs", page(RedirectView.as_view(url="docs/"))),
 ]
+for name in ("admin", "schema", "docs"):
+    urlpatterns.append(path(name, page(RedirectView.as_view(url=f"{name}/"))))
 if settings.OIDC_ISSUER:
     # before the admin, which responds to all unknown paths below its prefix
     sign_on = path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on"))

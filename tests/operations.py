@@ -7,7 +7,7 @@ select these by their attributes.
 from typing import NamedTuple
 
 from django.http import HttpResponse
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from tests.bookmarks.factories import (
     AccessTokenFactory,
@@ -202,6 +202,20 @@ WITH_AN_ETAG = [name for name, operation in OPERATIONS.items() if operation.retu
 ONE_OF_EACH_SCHEME = ["update_user_group", "create_bookmark"]
 """One operation for each authentication scheme: ``Token`` and ``Bearer``."""
 WRITES_WITH_A_BODY = [name for name in WITH_A_BODY if name not in READS]
+
+
+def body_of(name, values):
+    """Return a body with those of the values that the operation takes.
+
+    That of ``import_bookmarks`` is a file of a bookmark.
+    """
+    operation = OPERATIONS[name]
+    fields = ["url"]
+    if operation.has_body:
+        ids = ["x"] if operation.object_in_path else []
+        view = resolve(reverse(operation.url_name, args=ids)).func.view_class
+        fields = view.request_serializers[operation.method]().fields
+    return {field: values[field] for field in fields if field in values}
 
 
 class DownloadingCaller(Caller):

@@ -16,9 +16,10 @@ from django.utils.translation import gettext_lazy as _
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import requires_confirmation
 from .admin_tools.fields import JSONObjectFormField
-from .admin_tools.history import log_rows
+from .admin_tools.history import RESTORE_PARAM, log_rows
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
+from .admin_tools.related_lists import RelatedList
 from .db.stored_json import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
@@ -91,7 +92,9 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         json_classes = []
         # properties may be null
         texts = [stored_text(obj, name) or "" for name in JSON_FIELDS]
-        if any(len(text) > MAX_OPEN for text in texts):
+        is_long = any(len(text) > MAX_OPEN for text in texts)
+        # A restored value must be seen before it is saved.
+        if is_long and RESTORE_PARAM not in request.GET:
             json_classes.append("collapse")
         return [
             (None, {"fields": own_fields}),
@@ -118,7 +121,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
             help_text=db_field.help_text,
         )
 
-    def get_related(self, request: HttpRequest, obj: UserGroup) -> list[dict[str, Any]]:
+    def get_related(self, request: HttpRequest, obj: UserGroup) -> list[RelatedList]:
         """Also summarize the list of API tokens of the group's team and
         environment.
         """

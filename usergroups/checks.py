@@ -27,7 +27,7 @@ MIN_CACHE_ENTRIES = 10_000
 
 
 @register
-def check_settings(**kwargs: Any) -> list[CheckMessage]:
+def check_settings(**kwargs: object) -> list[CheckMessage]:
     """Return an error for each invalid setting."""
     errors = [
         *require_integer(
@@ -39,27 +39,17 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
         *require_integer(
             "USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E007"
         ),
+        *_require_rate("USERGROUPS_CALL_RATE", conf.call_rate()),
+        *_require_rate("USERGROUPS_FAILURE_RATE", conf.failure_rate()),
     ]
     if not settings.USE_TZ:
         hint = "Set USE_TZ = True. The apps store and compare times in UTC."
-        errors.append(Error("USE_TZ is off.", hint=hint, id="usergroups.E002"))
-    for name, rate in (
-        ("USERGROUPS_CALL_RATE", conf.call_rate()),
-        ("USERGROUPS_FAILURE_RATE", conf.failure_rate()),
-    ):
-        if rate is not None and not re.fullmatch(conf.RATE, str(rate)):
-            hint = (
-                'Set it to calls per sec, min, hour or day, such as "60000/min", or to'
-                " None for no limit."
-            )
-            errors.append(
-                Error(f"{name} is not a valid rate.", hint=hint, id="usergroups.E003")
-            )
+        errors.append(Error("USE_TZ is off.", hint, id="usergroups.E002"))
     return errors
 
 
 @register(Tags.caches)
-def check_cache(**kwargs: Any) -> list[CheckMessage]:
+def check_cache(**kwargs: object) -> list[CheckMessage]:
     """Return a warning if the cache forgets the counts of the rate limits."""
     if conf.call_rate() is None and conf.failure_rate() is None:
         return []
@@ -74,16 +64,12 @@ def check_cache(**kwargs: Any) -> list[CheckMessage]:
         reason = f"keeps only {max_entries:,} entries"
     else:
         return []
-    return [
-        checks.Warning(
-            f"The cache {alias!r} {reason}, so that rate limits do not hold.",
-            hint=(
-                f"Add a cache named {CACHE_ALIAS!r} to CACHES: a server such as Redis, "
-                f"or LocMemCache with MAX_ENTRIES of at least {MIN_CACHE_ENTRIES:,}."
-            ),
-            id="usergroups.W001",
-        )
-    ]
+    text = f"The cache {alias!r} {reason}, so that rate limits do not hold."
+    hint = (
+        f"Add a cache named {CACHE_ALIAS!r} to CACHES: a server such as Redis, "
+        f"or LocMemCache with MAX_ENTRIES of at least {MIN_CACHE_ENTRIES:,}."
+    )
+    return [checks.Warning(text, hint, id="usergroups.W001")]
 
 
 def require_integer(
@@ -95,17 +81,25 @@ def require_integer(
     # In Python, True and False are integers.
     if isinstance(value, int) and not isinstance(value, bool) and value >= minimum:
         return []
+    text = f"{name} is not an integer of at least {minimum}."
     hint = "Correct the setting, or remove it to use the default."
-    return [
-        Error(
-            f"{name} is not an integer of at least {minimum}.", hint=hint, id=error_id
-        )
-    ]
+    return [Error(text, hint, id=error_id)]
+
+
+def _require_rate(name: str, value: object) -> list[CheckMessage]:
+    """Return an error if the value of a setting is neither a rate nor None."""
+    if value is None or re.fullmatch(conf.RATE, str(value)):
+        return []
+    hint = (
+        'Set it to calls per sec, min, hour or day, such as "60000/min", or to None '
+        "for no limit."
+    )
+    return [Error(f"{name} is not a valid rate.", hint, id="usergroups.E003")]
 
 
 @register
 def check_databases(
-    databases: Sequence[str] | None = None, **kwargs: Any
+    databases: Sequence[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
     """Return an error for each unsupported database that the apps' models use
     or may be migrated to.
@@ -113,18 +107,15 @@ def check_databases(
     On such a database, migrations would succeed, but constraints would be
     missing, or text would compare differently.
     """
-    aliases = {alias for alias in databases or () if _may_be_migrated(alias)}
+    aliases = set(filter(_may_be_migrated, databases or ()))
     for model in _models():
         aliases |= {router.db_for_read(model), router.db_for_write(model)}
+    hint = (
+        "Use PostgreSQL, or SQLite 3.35 or newer, for the apps usergroups and "
+        "bookmarks."
+    )
     return [
-        Error(
-            f"The database {alias!r} is not supported.",
-            hint=(
-                "Use PostgreSQL, or SQLite 3.35 or newer, for the apps usergroups and "
-                "bookmarks."
-            ),
-            id="usergroups.E005",
-        )
+        Error(f"The database {alias!r} is not supported.", hint, id="usergroups.E005")
         for alias in sorted(aliases)
         if not _is_supported(connections[alias])
     ]
@@ -132,7 +123,7 @@ def check_databases(
 
 @register(Tags.database)
 def check_encodings(
-    databases: Sequence[str] | None = None, **kwargs: Any
+    databases: Sequence[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
     """Return an error for each PostgreSQL database of the apps that is not in
     UTF-8.
@@ -143,17 +134,19 @@ def check_encodings(
     This connects to the databases, so Django runs it only with ``check
     --database`` and ``migrate``.
     """
+    hint = (
+        "Create another one with `createdb --encoding=UTF8 --template=template0`, "
+        "and move the data with pg_dump and pg_restore."
+    )
+    aliases = filter(_may_be_migrated, databases or ())
     return [
         Error(
             f"The encoding of the database {alias!r} is not UTF8.",
-            hint=(
-                "Create another one with `createdb --encoding=UTF8 "
-                "--template=template0`, and move the data with pg_dump and pg_restore."
-            ),
+            hint,
             id="usergroups.E006",
         )
-        for alias in databases or ()
-        if _may_be_migrated(alias) and _encoding(connections[alias]) != "UTF8"
+        for alias in aliases
+        if _encoding(connections[alias]) != "UTF8"
     ]
 
 

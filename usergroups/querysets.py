@@ -53,14 +53,6 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     ``updated_at``, or None for any.
     """
 
-    def updated_since(self, time: datetime | None) -> "UserGroupQuerySet":
-        """Filter groups that were updated at this time or later, or all if it
-        is None.
-        """
-        if time is None:
-            return self
-        return self.filter(updated_at__gte=time)
-
     def in_scope(self, scope: Mapping[str, Any]) -> "UserGroupQuerySet":
         """Filter the groups of a team and environment, on the database for
         writes.

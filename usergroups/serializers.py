@@ -12,7 +12,7 @@ from .api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from .api.cursors import CREATED, UPDATED, CursorField
+from .api.cursors import CursorField
 from .api.envelopes import Envelope
 from .api.error_serializers import open_enumeration
 from .api.errors import MAX_PROBLEMS
@@ -111,38 +111,6 @@ class UserGroupTokenSerializer(serializers.Serializer[Any]):
     )
 
 
-class UserGroupUpdateSerializer(UserGroupIdSerializer):
-    """The fields of a user group. An update does not change omitted fields."""
-
-    name = TextField(
-        required=False,
-        max_length=MAX_NAME_LENGTH,
-        help_text="The name of the user group.",
-    )
-    mapping = MappingField(
-        required=False,
-        allow_null=True,
-        help_text=(
-            "Maps each schema id to the user group's data source, or to the id that "
-            "you gave the data source. Replaces the whole mapping; null empties it."
-        ),
-    )
-    properties = ObjectField(
-        required=False,
-        allow_null=True,
-        help_text=(
-            "Variables for dashboards and the SQL editor, of any JSON type. Replaces "
-            "all properties; null removes them."
-        ),
-    )
-
-    def validate_mapping(
-        self, mapping: dict[str, str | int] | None
-    ) -> dict[str, str | int]:
-        """Replace null by an empty mapping."""
-        return mapping or {}
-
-
 @extend_schema_field(
     open_enumeration("The name of an environment.", Environment.values),
     "UsergroupsEnvironment",
@@ -185,6 +153,40 @@ class UserGroupDetailSerializer(UserGroupSerializer):
     updated_at = TimestampField(help_text="When the user group was last changed.")
 
 
+class UserGroupUpdateSerializer(UserGroupIdSerializer):
+    """The fields of a user group. An update does not change omitted fields."""
+
+    answer = UserGroupDetailSerializer
+
+    name = TextField(
+        required=False,
+        max_length=MAX_NAME_LENGTH,
+        help_text="The name of the user group.",
+    )
+    mapping = MappingField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "Maps each schema id to the user group's data source, or to the id that "
+            "you gave the data source. Replaces the whole mapping; null empties it."
+        ),
+    )
+    properties = ObjectField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "Variables for dashboards and the SQL editor, of any JSON type. Replaces "
+            "all properties; null removes them."
+        ),
+    )
+
+    def validate_mapping(
+        self, mapping: dict[str, str | int] | None
+    ) -> dict[str, str | int]:
+        """Replace null by an empty mapping."""
+        return mapping or {}
+
+
 class UserGroupEnvelope(Envelope):
     user_group = UserGroupSerializer()
 
@@ -216,11 +218,6 @@ class UserGroupListQuery(PageQuery):
             "although more follow: request `next` until it is null."
         ),
     )
-
-    def time_field(self, query: dict[str, Any]) -> str:
-        if "updated_since" in query:
-            return UPDATED
-        return CREATED
 
 
 class UserGroupListEnvelope(PageEnvelope):

@@ -146,7 +146,7 @@ class UserGroupsView(ApiTokenView):
     def get(self, request: Request) -> Response:
         query = self.validated()
         paging = pop_paging(query)
-        user_groups = self.user_groups.updated_since(query.get("updated_since"))
+        user_groups = self.user_groups
         paging["large"] = LARGE_FIELDS
         if "name" not in query:
             page = Page(user_groups, "provided_id", **paging)

@@ -22,8 +22,8 @@ NESTED = "content"
 # The names of each field. If a record has several of them, the first one here
 # counts. Only tags and notes are taken from all of them.
 NAMES = {
-    "url": ("url", "uri", "href", "link", "content.url"),
-    "title": ("title", "name"),
+    "url": ("url", "uri", "href", "link", "articleurl", "content.url"),
+    "title": ("title", "name", "articletitle"),
     "collection": ("collection", "folder"),
     "created_at": (
         "createdat",
@@ -39,6 +39,7 @@ NAMES = {
         "savedat",
         "saveddate",
         "lastinteractiondate",
+        "date",
     ),
     "tags": ("tags", "tagnames", "labels", "documenttags"),
     "note": (
@@ -46,15 +47,22 @@ NAMES = {
         "description",
         "extended",
         "excerpt",
+        "articleexcerpt",
         "selection",
         "notes",
         "highlights",
         "annotations",
+        "annos.value",
     ),
 }
 
 # The fields that a record has one value for.
 SINGLE_FIELDS = ("url", "title", "collection", "created_at")
+
+# The name of the note among the annotations of a bookmark in backups of older
+# versions of Firefox, which are under the key ANNOTATIONS.
+ANNOTATIONS = "annos"
+FIREFOX_NOTE = "bookmarkProperties/description"
 
 # The keys of the texts in an object that is a tag or a highlight.
 TEXT_KEYS = ("name", "label", "quote", "text", "annotation", "note", "comment")
@@ -117,6 +125,8 @@ def means_something(value: Any, name: str = "") -> bool:
             return True
         # Pinboard marks a private bookmark like this.
         return value == "no" and name == "shared"
+    if isinstance(value, list):
+        return any(means_something(each) for each in value)
     return bool(value)
 
 
@@ -154,6 +164,17 @@ def texts(value: Any) -> list[str]:
         for each in found
         if each and isinstance(each, str | int | float) and each is not True
     ]
+
+
+def note_of_firefox(annotations: Any) -> dict[str, list[Any]]:
+    """Return the note among the annotations, and the others."""
+    found: dict[str, list[Any]] = {f"{ANNOTATIONS}.value": [], ANNOTATIONS: []}
+    for each in annotations if isinstance(annotations, list) else [annotations]:
+        if isinstance(each, dict) and each.get("name") == FIREFOX_NOTE:
+            found[f"{ANNOTATIONS}.value"].append(each.get("value"))
+        else:
+            found[ANNOTATIONS].append(each)
+    return found
 
 
 # A string of Python in single or double quotes, and a list of such strings.
@@ -303,4 +324,6 @@ class ObjectReader:
         if isinstance(nested, dict):
             nested = {f"{NESTED}.{name}": value for name, value in nested.items()}
             values = {**values, NESTED: None, **nested}
+        if ANNOTATIONS in values:
+            values = {**values, **note_of_firefox(values[ANNOTATIONS])}
         return self.field_map(tuple(values)).record(line, list(values.values()))

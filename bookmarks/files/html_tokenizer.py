@@ -66,8 +66,9 @@ BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 # The ends of comments are searched after "<!". Therefore "<!-->" ends at once,
 # but "<!--!>" does not.
 END_OF_COMMENT = re.compile(r"-->|(?s:..)--!>")
-# What browsers skip as a comment although it is none, such as "<!DOCTYPE>".
-END_OF_BOGUS_COMMENT = re.compile(">")
+# What browsers skip as a comment although it is none, such as "<!DOCTYPE>". If
+# it does not end, only the text before the next tag is skipped.
+END_OF_BOGUS_COMMENT = re.compile(">|(?s:.)(?=<)")
 
 
 class HtmlTokenizer:
@@ -78,8 +79,8 @@ class HtmlTokenizer:
 
     It reads like a browser's tokenizer, except where that could swallow the
     rest of a file: in a title, heading or description (see ``is_in_text``), a
-    comment ends at the first ">", and the contents of "script", "title" and
-    the like are read like those of other elements.
+    comment ends at the first ">" or before the next "<", and the contents of
+    "script", "title" and the like are read like those of other elements.
     """
 
     def __init__(self, file: TextIO) -> None:

@@ -31,7 +31,7 @@ from usergroups.api.deadlines import Deadline
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
-from . import FORMATS, beginnings
+from . import FORMATS, beginnings, json_bookmarks
 from .collection_names import shortened
 from .content import UnreadableFile
 from .dates import parse_date
@@ -40,23 +40,32 @@ from .records import CollectionRecord, FileRecord, InvalidRecord
 from .report import Report
 
 ROWS_PER_TRANSACTION = 1000
+# Records that cannot be stored. A ZIP of 4 kB may contain millions of them.
+MAX_REFUSED = 100_000
 
 
 def read(
-    file: BinaryIO, name: str, encoding: str | None = None
+    file: BinaryIO,
+    name: str,
+    encoding: str | None = None,
+    deadline: Deadline | None = None,
 ) -> Iterator[FileRecord]:
     """Yield the records of a file in the format with this name, which is read
     in constant memory and closed.
 
     ``encoding`` is the name of its encoding, as returned by ``encoding_name``;
-    by default, the file declares it. Raises UnreadableFile after the last
-    record if the rest of the file cannot be read, or if there is no record.
+    by default, the file declares it. What is read before the first record ends
+    at the deadline. Raises UnreadableFile after the last record if the rest of
+    the file cannot be read, or if there is no record.
     """
     with open_text(file, encoding, is_html=name == "html") as text:
         beginning = text.read(beginnings.SIZE)
         text.seek(0)
+        records = FORMATS[name].read(text)
+        if name == "json":
+            records = json_bookmarks.read(text, deadline)
         is_empty = True
-        for record in FORMATS[name].read(text):
+        for record in records:
             is_empty = False
             yield record
     if is_empty:
@@ -103,10 +112,11 @@ def store(
     interrupted import can be run again from the start.
 
     If another transaction deletes a collection that the file names, it is
-    created again. The import ends where the file is damaged, or before the
-    first record that is read after the deadline, and ``report.error`` is the
-    reason. Raises IntegrityError if the user group or ``collection`` is
-    deleted. What was stored before an error remains stored.
+    created again. The import ends where the file is damaged, after MAX_REFUSED
+    refused records, or before the first record that is read after the
+    deadline, and ``report.error`` is the reason. Raises IntegrityError if the
+    user group or ``collection`` is deleted. What was stored before an error
+    remains stored.
     """
     using = router.db_for_write(Bookmark)
     if deadline is not None:
@@ -205,6 +215,13 @@ def valid_rows(
                 yield _row(record, report, with_collections)
             except ValueError as error:
                 report.refuse(record.line, str(error))
+                if report.refused == MAX_REFUSED:
+                    text = _(
+                        "The import was stopped at line %(line)s (in a JSON file, "
+                        "bookmark %(line)s), because %(max)s records were refused."
+                    )
+                    numbers = {"line": record.line, "max": MAX_REFUSED}
+                    raise UnreadableFile(text % numbers) from None
     except UnreadableFile as error:
         report.error = str(error)
 

@@ -8,19 +8,23 @@ The ``line`` of a record is the number of the bookmark, because line numbers
 are of no use in such a file.
 
 ijson reads a stream in constant memory. It stops reading a file at ``NaN``,
-``Infinity``, ``1e400``, integers of more than 64 bits and control characters
-in strings, and lone low surrogates, and replaces lone high surrogates by
-``?``.
+``Infinity``, exponents of more than 18 digits, control characters in strings
+and lone low surrogates, and replaces lone high surrogates by ``?``.
 """
 
+import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import takewhile
 from typing import Any, TextIO
 
 import ijson
 from django.utils.translation import gettext as _
+
+from usergroups.api.deadlines import Deadline
 
 from .content import UnreadableFile
 from .decoding import read_chunks
@@ -41,6 +45,12 @@ from .records import CollectionRecord, FileRecord, InvalidRecord, Record
 
 # Of arrays and objects.
 MAX_DEPTH = 500
+
+# An integer of more than 4,300 digits makes ijson crash.
+LONG_NUMBER = re.compile(rb"(?<!\d)(\d{2000})\d+")
+# To find such a number in a twentieth of the time.
+ZEROS_FOR_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+ZEROS = b"0" * 2001
 
 # Of an object. Further keys are kept only if they are among NEEDED_KEYS.
 MAX_KEYS = 100
@@ -76,6 +86,9 @@ class Container:
         if self.is_needed_array:
             if len(self.values) < MAX_KEYS:
                 self.values[len(self.values)] = value
+            else:
+                # Report that the rest is left out.
+                self.parent.values[f"{self.key}[{MAX_KEYS}:]"] = True
         elif normalized(key) in NEEDED_KEYS:
             self.values[key] = value
         elif len(self.values) < MAX_KEYS:
@@ -117,14 +130,24 @@ class JsonReader:
         # The records of the last object.
         self.records: list[FileRecord] = []
 
-    def read(self, text: TextIO) -> Iterator[FileRecord]:
-        """Yield the records. Raises UnreadableFile if the text is not JSON."""
+    def read(
+        self, text: TextIO, deadline: Deadline | None = None
+    ) -> Iterator[FileRecord]:
+        """Yield the records. Raises UnreadableFile if the text is not JSON, or
+        when the deadline passes.
+        """
+        parts = read_chunks(text)
+        if deadline is not None:
+            parts = takewhile(lambda part: not deadline.has_passed(), parts)
         # Bytes that cannot be decoded become bytes that are not UTF-8, at
         # which ijson raises an error.
-        chunks = (chunk.encode(errors="surrogateescape") for chunk in read_chunks(text))
+        chunks = (part.encode(errors="surrogateescape") for part in parts)
         # Usually a file has one value, but several may follow one another.
         events = ijson.basic_parse(
-            ijson.from_iter(chunks), use_float=True, multiple_values=True
+            # Otherwise large integers would be errors.
+            ijson.from_iter(shortened_numbers(chunks)),
+            use_float=False,
+            multiple_values=True,
         )
         try:
             for event, value in events:
@@ -132,7 +155,9 @@ class JsonReader:
                     self.key = value
                 elif value is not None or event == "null":
                     # A string, number, boolean or null.
-                    self.container.keep(self.key, value)
+                    is_decimal = isinstance(value, Decimal)
+                    scalar = float(value) if is_decimal else value
+                    self.container.keep(self.key, scalar)
                 elif event.startswith("start_"):
                     self.start_container(is_object=event == "start_map")
                 else:
@@ -140,7 +165,7 @@ class JsonReader:
                 if self.records:
                     yield from self.records
                     self.records.clear()
-        except ijson.JSONError as error:
+        except (ijson.JSONError, ArithmeticError) as error:
             problem = _(
                 "The file cannot be read after %(number)s bookmarks, because it is not "
                 "valid JSON: %(reason)s."
@@ -264,6 +289,21 @@ class JsonReader:
             self.end_container()
 
 
+def shortened_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the chunks of a text with no more than 2,000 digits in a row."""
+    digits = b""
+    for chunk in chunks:
+        text = digits + chunk
+        if ZEROS in text.translate(ZEROS_FOR_DIGITS):
+            text = LONG_NUMBER.sub(rb"\1", text)
+        # The next chunk may begin with more digits.
+        complete = text.rstrip(b"0123456789")
+        digits = text[len(complete) :]
+        if complete:
+            yield complete
+    yield digits
+
+
 def only_url(line: int, values: Mapping[str, Any]) -> FileRecord:
     """Return a Record if an object has a URL, without its other fields."""
     nested = values.get(NESTED)
@@ -275,28 +315,30 @@ def only_url(line: int, values: Mapping[str, Any]) -> FileRecord:
     return InvalidRecord(line, "")
 
 
-def read(text: TextIO) -> Iterator[FileRecord]:
+def read(text: TextIO, deadline: Deadline | None = None) -> Iterator[FileRecord]:
     """Yield a record for each bookmark.
 
     Raises UnreadableFile after the last one if the file is invalid.
 
     The text is read twice, because the name of a folder may come after the
-    bookmarks in it.
+    bookmarks in it. The first reading ends at the deadline.
     """
     first = JsonReader()
     with suppress(UnreadableFile):
-        deque(first.read(text), maxlen=0)
+        deque(first.read(text, deadline), maxlen=0)
     first.close()
     text.seek(0)
     yield from JsonReader(first.found).read(text)
 
 
-def describe(error: ijson.JSONError) -> str:
+def describe(error: Exception) -> str:
     """Return the message of an error of the parser, without a full stop.
 
     If it is from yajl, ijson's parser in C, its second line is the invalid
-    text.
+    text. A number with a very large exponent is an ArithmeticError.
     """
+    if not isinstance(error, ijson.JSONError):
+        return _("it contains a number that is too large")
     message: str | bytes = error.args[0]
     if isinstance(message, bytes):
         message = message.decode(errors="replace")

@@ -5,7 +5,7 @@ from functools import reduce
 from typing import Any
 
 from .collection_names import join_path
-from .field_names import NAMES, NESTED, TEXT_KEYS
+from .field_names import ANNOTATIONS, NAMES, NESTED, TEXT_KEYS
 
 # Keys of arrays in which everything should be a bookmark or a folder.
 LIST_KEYS = frozenset(
@@ -36,7 +36,7 @@ NOT_BOOKMARKS = frozenset(
 
 # Keys whose values the reader needs, normalized.
 NEEDED_KEYS = LIST_KEYS.union(
-    {NESTED, "guid", "id", "parentid", "root", "type"},
+    {NESTED, "guid", "id", "parentid", "root", "type", "value"},
     TEXT_KEYS,
     *NAMES.values(),
 )
@@ -73,7 +73,7 @@ ROOTS = {
 LISTS = "lists"
 
 # Keys of arrays that are values of the object around them, normalized.
-ARRAY_KEYS = {LISTS, *NAMES["tags"], *NAMES["note"]}
+ARRAY_KEYS = {LISTS, ANNOTATIONS, *NAMES["tags"], *NAMES["note"]}
 
 # Of folders around a folder that are found by their ids, which might form a
 # cycle.

@@ -50,6 +50,8 @@ OUTER_SPACE = re.compile(r"\A[ \t\f]|[ \t\f]\Z")
 LISTS = {"dl", "ul", "ol"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
+# These tags do not end a note.
+TAGS_IN_NOTES = {"a", "br", "li", "ol", "p", "ul"}
 # The elements of HTML that are not part of a title. Those whose content a
 # browser reads as text, such as "style", are not among them.
 NAMES_OF_ELEMENTS = """
@@ -95,6 +97,11 @@ class NetscapeReader:
         # The name of the tag and the attributes of the open heading.
         self.heading: dict[str, str] = {}
         self.is_in_description = False
+        # The position in the text, and the URL, of an open link in a note.
+        self.link_in_note = 0, ""
+        # Whether the file marks its bookmarks by DT, so that a link in a note
+        # is not the next bookmark.
+        self.has_items = False
         # The name of the collection for links, or an empty string.
         self.collection = ""
         # For each open list, the name of the collection around it.
@@ -136,6 +143,10 @@ class NetscapeReader:
             self.text.write(text)
 
     def start_tag(self, name: str, tag: re.Match[str]) -> None:
+        note = self.note
+        if note is not None and name in TAGS_IN_NOTES:
+            self.start_tag_in_note(note, name, tag)
+            return
         if name == "a":
             values = attributes(tag)
             if "href" in values:
@@ -148,6 +159,7 @@ class NetscapeReader:
             # A description after this is not that of the last link, even if
             # there is no link here, such as for the feeds of old browsers.
             self.end_link()
+            self.has_items = True
         elif name in HEADINGS:
             self.end_link()
             self.text = StringIO()
@@ -165,6 +177,10 @@ class NetscapeReader:
         if name == "a" and self.heading:
             # The link is an anchor in the heading.
             return
+        note = self.note
+        if note is not None and name in TAGS_IN_NOTES:
+            self.end_link_in_note(note)
+            return
         if name in TAGS_THAT_END_TEXT:
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name not in MARKUP and self.text is not None:
@@ -172,6 +188,29 @@ class NetscapeReader:
         if self.outer_collections and name == self.list_tag:
             self.end_link()
             self.end_list()
+
+    @property
+    def note(self) -> StringIO | None:
+        """The text of a note, if a link or a list does not end it, or None."""
+        may_have_links = self.has_items and self.list_tag == "dl"
+        return self.text if self.is_in_description and may_have_links else None
+
+    def start_tag_in_note(self, note: StringIO, name: str, tag: re.Match[str]) -> None:
+        if name == "a":
+            self.end_link_in_note(note)
+            url = escape(attributes(tag).get("href", ""))
+            self.link_in_note = note.tell(), url
+        elif name in ("br", "li", "p"):
+            self.add_text("\n")
+
+    def end_link_in_note(self, note: StringIO) -> None:
+        """Add the URL of a link to the note, unless it is the link's text."""
+        start, url = self.link_in_note
+        self.link_in_note = 0, ""
+        if url:
+            note.seek(start)
+            if note.read() != url:
+                self.add_text(f" ({url})")
 
     def start_link(self, values: dict[str, str]) -> None:
         self.end_link()
@@ -208,6 +247,7 @@ class NetscapeReader:
         self.is_in_description = False
         if self.text is None:
             return
+        self.end_link_in_note(self.text)
         text = self.text.getvalue().replace("\0", "")
         self.text = None
         if is_description:

@@ -89,6 +89,10 @@ class Migration(migrations.Migration):
             model_name='collection',
             index=models.Index(fields=['user_group', 'created_at', 'id'], name='bookmarks_collections'),
         ),
+        migrations.AddIndex(
+            model_name='collection',
+            index=models.Index(fields=['user_group', 'updated_at', 'id'], name='bookmarks_collection_changes'),
+        ),
         migrations.AddConstraint(
             model_name='collection',
             constraint=models.UniqueConstraint(fields=('user_group', 'name'), name='bookmarks_collection_name'),
@@ -96,6 +100,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='bookmark',
             index=models.Index(fields=['user_group', 'created_at', 'id'], name='bookmarks_by_group'),
+        ),
+        migrations.AddIndex(
+            model_name='bookmark',
+            index=models.Index(fields=['user_group', 'updated_at', 'id'], name='bookmarks_by_update'),
         ),
         migrations.AddIndex(
             model_name='bookmark',

@@ -152,6 +152,74 @@ def test_restoring_fills_the_form_with_the_old_value(admin_client, before, chang
     assert new_value == value
 
 
+def restore_links(client):
+    """Return the addresses of the links "Restore" in the list of changes."""
+    page = client.get(url("admin_logentry_changelist")).content.decode()
+    return re.findall(r'href="([^"]+\?restore=\d+)"', page)
+
+
+def test_a_page_says_what_it_restores_and_restores_it_once(admin_client):
+    user_group = UserGroupFactory(name="A", properties={"a": "x" * 3_000})
+    save(admin_client, user_group, name="B", properties='{"b": 1}')
+    save(admin_client, user_group, properties=json.dumps({"c": "x" * 3_000}))
+    link = restore_links(admin_client)[-1]
+
+    plain = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
+    restoring = admin_client.get(link).content.decode()
+    action = re.search(r'<form action="([^"]*)"', restoring)[1]
+    saved = admin_client.post(
+        action, {**form_at(admin_client, link), "_continue": "1"}, follow=True
+    )
+
+    remark = "Filled in with the former value, and not saved yet: Name, Properties."
+    assert remark in restoring
+    assert "<details" in plain.content.decode()
+    assert "<details" not in restoring
+    [(address, _)] = saved.redirect_chain
+    assert address == url("usergroups_usergroup_change", user_group.pk)
+    assert "Filled in" not in saved.content.decode()
+    user_group.refresh_from_db()
+    assert user_group.name == "A"
+
+
+def test_only_who_may_change_an_object_that_exists_can_restore_its_values(
+    client, admin_client
+):
+    kept, deleted = UserGroupFactory.create_batch(2)
+    save(admin_client, kept, name="New")
+    save(admin_client, deleted, name="New")
+    deleted.delete()
+    assert len(restore_links(admin_client)) == 1
+
+    allow_only(client, "usergroups_usergroup", "view")
+    assert restore_links(client) == []
+    address = f"{url('usergroups_usergroup_change', kept.pk)}?restore="
+    page = client.get(f"{address}{LogEntry.objects.last().pk}")
+
+    assert "Filled in" not in page.content.decode()
+
+
+def test_changes_are_filtered_by_user_without_the_permission_to_view_accounts(
+    client, admin_client, admin_user, user_group
+):
+    save(admin_client, user_group, name="Renamed")
+    second = User.objects.create_superuser("second")
+    admin_client.force_login(second)
+    save(admin_client, user_group, name="Renamed again")
+    address = url("admin_logentry_changelist")
+    offers_accounts = 'data-model-name="logentry"'
+    assert offers_accounts in admin_client.get(address).content.decode()
+
+    allow_only(client, "usergroups_usergroup", "view")
+    page = client.get(address).content.decode()
+    query = f"?user__id__exact={admin_user.pk}"
+    filtered = client.get(address + query)
+
+    assert offers_accounts not in page
+    assert f'<a href="{query}">admin</a>' in page
+    assert [entry.user for entry in filtered.context["cl"].result_list] == [admin_user]
+
+
 def test_a_restored_value_does_not_replace_what_was_saved_since(admin_client):
     user_group = UserGroupFactory(name="A")
     save(admin_client, user_group, name="B")
@@ -266,8 +334,9 @@ def test_the_list_of_changes_takes_the_same_queries_for_few_and_for_many(
             save(admin_client, user_group, name=f"{number} {len(numbers)}")
         numbers.append(len(queries_of(admin_client.get, address)))
 
-    # Session and user, the count, and the changes with their operators.
-    assert numbers[1:] == [4, 4]
+    # Session and user, the count, the changes with their operators, and which
+    # of the user groups still exist, so that their values can be restored.
+    assert numbers[1:] == [5, 5]
 
 
 @pytest.mark.parametrize("message", ["[urgent] Renamed", "[1, 2]", '"text"', "{}"])

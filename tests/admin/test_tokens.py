@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from tests.admin.actions import (
     TOKEN_FACTORIES,
+    act,
     allow_only,
     confirm,
     listed,
@@ -290,10 +291,15 @@ def state_and_explanation(page):
     """Return the text at the top of the page of a token: its state, what it
     means, and what to do.
     """
+    return text_of(sentence(page))
+
+
+def sentence(page):
+    """Return the HTML of the paragraph at the top of the page of a token."""
     [paragraph] = re.findall(
         r'<p class="sentence">(.*?)</p>', page.content.decode(), re.DOTALL
     )
-    return text_of(paragraph)
+    return paragraph
 
 
 # Times in the future are an hour longer than the text says, because the page
@@ -333,6 +339,59 @@ def test_the_page_begins_with_the_state_of_the_token_and_what_to_do(
     page = page_of(admin_client, ApiTokenFactory(**fields))
 
     assert state_and_explanation(page) == shown
+
+
+@pytest.mark.parametrize("model", TOKEN_FACTORIES)
+def test_the_page_of_a_rotated_token_says_what_replaced_it_and_by_whom(
+    admin_client, model
+):
+    token = TOKEN_FACTORIES[model](name="CI")
+    other = TOKEN_FACTORIES[model](
+        name="Other", **{token.owner_field: token.owner}
+    )  # rotated with it
+    act(admin_client, model, "rotate", token, other, grace="0")
+    successor = type(token).objects.get(name="CI", rotated_at=None)
+
+    page = page_of(admin_client, token)
+    page_of_successor = page_of(admin_client, successor)
+
+    assert state_and_explanation(page) == (
+        "Expired Expired 0 minutes ago. Calls get 401. "
+        f"Replaced by {successor} 0 minutes ago by admin."
+    )
+    assert state_and_explanation(page_of_successor) == (
+        f"Active The token works. It can read and write. It replaces {token}."
+    )
+    for other_page, linked in ((page, successor), (page_of_successor, token)):
+        assert f'<a href="{url(f"{model}_change", linked.pk)}">' in sentence(other_page)
+
+
+def test_a_token_that_was_rotated_by_the_api_says_what_replaced_it(admin_client):
+    token = ApiTokenFactory()
+    successor, _ = token.rotate(timedelta(0))
+    ApiToken.objects.filter(pk=successor.pk).update(name="Renamed")
+
+    assert state_and_explanation(page_of(admin_client, token)) == (
+        "Expired Expired 0 minutes ago. Calls get 401. "
+        f"Replaced by {successor.hint}… Renamed 0 minutes ago."
+    )
+
+
+def test_successors_that_cannot_be_told_apart_are_not_named(admin_client):
+    team = TeamFactory()
+    token, _ = ApiTokenFactory.create_batch(2, team=team)
+    ApiToken.objects.all().rotate(timedelta(0))
+
+    assert "Replaced" not in sentence(page_of(admin_client, token))
+
+
+def test_the_page_of_a_revoked_token_says_who_revoked_it(admin_client):
+    token = ApiTokenFactory()
+    act(admin_client, "usergroups_apitoken", "revoke", token)
+
+    assert state_and_explanation(page_of(admin_client, token)) == (
+        "Revoked Revoked 0 minutes ago by admin. Calls get 401. Issue a new token"
+    )
 
 
 @pytest.mark.parametrize("model", TOKEN_FACTORIES)

@@ -143,9 +143,9 @@ def test_invalid_json_is_refused_as_in_a_call(
     [problem] = called.json()["errors"]
     [error] = page.context["adminform"].errors[field]
     if problem["code"] != "parse_error":  # which is about the whole body of the call
-        # "attr" is the field, or the path to a key such as "mapping.40", of
-        # which the form shows the key.
-        _, _, key = problem["attr"].partition(".")
+        # "attr" is the field, or the path to a key such as "mapping.40". The
+        # form shows the keys of mappings.
+        _, _, key = problem["attr"].partition("mapping.")
         expected = problem["detail"]
         if key:
             expected = f"{key}: {expected}"

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.operations import OPERATIONS, WITH_A_BODY, caller
+from tests.operations import OPERATIONS, WITH_A_BODY, body_of, caller
 
 
 @pytest.fixture(params=WITH_A_BODY)
@@ -22,11 +22,11 @@ def any_operation(request, api_client, user_group):
 
 
 @pytest.fixture
-def valid_body(user_group):
-    """Return a body that every operation accepts, because unknown fields are
-    ignored.
-    """
-    return {
+def valid_body(request, user_group):
+    """Return a body that the operation of the test accepts."""
+    params = request.node.callspec.params
+    name = params.get("operation") or params.get("any_operation") or params["name"]
+    values = {
         "user_group_id": user_group.provided_id,
         "name": "A name",
         "url": "https://example.com/",
@@ -38,3 +38,4 @@ def valid_body(user_group):
         "collection": None,
         "token": user_group.token,
     }
+    return body_of(name, values)

@@ -75,20 +75,9 @@ def with_member(body, member):
 @pytest.mark.parametrize(
     "member",
     [
-        pytest.param(rb'"a": "\u0000"', id="U+0000 in a string"),
-        pytest.param(rb'"a\u0000": 1', id="U+0000 in a key"),
-        pytest.param(rb'"a": [{"b": ["\u0000"]}]', id="U+0000 deep inside"),
-        pytest.param(rb'"a": "\ud800"', id="lone high surrogate"),
-        pytest.param(rb'"a": "\uDC00x"', id="lone low surrogate"),
-        pytest.param(rb'"a": "\udc00\ud800"', id="surrogates in the wrong order"),
-        pytest.param(rb'"\ud800": 1', id="lone surrogate in a key"),
         pytest.param(b'"a": NaN', id="NaN"),
         pytest.param(b'"a": Infinity', id="Infinity"),
         pytest.param(b'"a": -Infinity', id="-Infinity"),
-        pytest.param(b'"a": 1e400', id="overflow"),
-        pytest.param(b'"a": -1e400', id="negative overflow"),
-        pytest.param(b'"a": 1' + b"0" * 309, id="integer that overflows a double"),
-        pytest.param(b'"a": 1' + b"0" * 5000, id="integer longer than Python reads"),
         pytest.param(
             b'"a": ' + b"[" * 64 + b"]" * 64,
             id="nested 65 deep, with the outer object",
@@ -101,9 +90,7 @@ def with_member(body, member):
     ],
 )
 @pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_json_that_databases_or_parsers_read_differently_is_refused(
-    operation, valid_body, member
-):
+def test_json_that_parsers_read_differently_is_refused(operation, valid_body, member):
     body = with_member(valid_body, member)
 
     assert error_code(operation(body), 400) == "parse_error"
@@ -113,8 +100,8 @@ def test_json_that_databases_or_parsers_read_differently_is_refused(
     "member",
     [
         pytest.param(
-            b'"a": ' + b"[" * 63 + b"]" * 63,
-            id="nested 64 deep, with the outer object",
+            b'"a": ' + b"[" * 62 + b"]" * 62,
+            id="nested 64 deep, with the outer objects",
         ),
         pytest.param(b'"a": "' + b"[" * 100 + b'"', id="brackets in a string"),
         pytest.param(rb'"a": "\\\"' + b"{" * 100 + b'"', id="brackets behind escapes"),
@@ -125,24 +112,22 @@ def test_json_that_databases_or_parsers_read_differently_is_refused(
         pytest.param(b'"a": 1e308', id="large double"),
     ],
 )
-@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_unusual_but_valid_json_is_accepted(operation, valid_body, member):
-    body = with_member(valid_body, member)
+def test_unusual_but_valid_json_is_accepted(update_user_group, user_group, member):
+    body = b'{"user_group_id": "%s", "properties": {%s}}'
 
-    assert operation(body).status_code in (200, 201)
+    response = update_user_group(body % (user_group.provided_id.encode(), member))
+
+    assert response.status_code == 200
 
 
 @pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_the_last_of_duplicate_keys_wins(operation, valid_body):
-    members = json.dumps(valid_body).encode().removeprefix(b"{")
+    invalid = json.dumps(dict.fromkeys(valid_body, 1)).removesuffix("}")
+    valid = json.dumps(valid_body).removeprefix("{")
 
-    response = operation(b'{"user_group_id": 1, "url": 1, ' + members)
+    response = operation(f"{invalid}, {valid}".encode())
 
     assert response.status_code in (200, 201)
-
-
-def test_unknown_fields_are_ignored(operation, valid_body):
-    assert operation({**valid_body, "unknown": {"a": 1}}).status_code in (200, 201)
 
 
 # 405
@@ -250,6 +235,25 @@ def test_the_content_type_is_case_insensitive_and_may_have_parameters(
     operation, valid_body, content_type
 ):
     assert operation(valid_body, CONTENT_TYPE=content_type).status_code in (200, 201)
+
+
+# Content-Encoding
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize("encoding", ["gzip", "BR", "identity, gzip", "\xff"])
+def test_an_encoded_body_is_refused(operation, valid_body, encoding):
+    response = operation(valid_body, HTTP_CONTENT_ENCODING=encoding)
+
+    assert error_code(response, 415) == "unsupported_media_type"
+    assert f'Unsupported Content-Encoding "{encoding}".' in detail(response)
+
+
+@pytest.mark.parametrize("encoding", ["", "identity", "Identity"])
+def test_a_body_may_say_that_it_is_not_encoded(operation, valid_body, encoding):
+    response = operation(valid_body, HTTP_CONTENT_ENCODING=encoding)
+
+    assert response.status_code in (200, 201)
 
 
 # Accept

@@ -20,11 +20,8 @@ from usergroups.tokens import secret_format
 
 
 @pytest.mark.database_independent
-@pytest.mark.parametrize("header", [None, ""], ids=["no header", "empty header"])
-def test_missing_credentials_are_answered_with_the_required_scheme(
-    any_operation, header
-):
-    response = any_operation(HTTP_AUTHORIZATION=header)
+def test_missing_credentials_are_answered_with_the_required_scheme(any_operation):
+    response = any_operation(HTTP_AUTHORIZATION=None)
 
     assert error_code(response, 401) == "not_authenticated"
     assert response["WWW-Authenticate"] == f'{any_operation.scheme} realm="api"'
@@ -98,6 +95,7 @@ def mistyped(secret):
 @pytest.mark.parametrize(
     "header",
     [
+        pytest.param(lambda scheme, secret: "", id="empty"),
         pytest.param(lambda scheme, secret: scheme, id="no token"),
         pytest.param(
             lambda scheme, secret: f"{scheme} {secret} {secret}", id="two tokens"

@@ -43,6 +43,27 @@ LISTS = {
             team=group.team, created_at=time, updated_at=time
         ),
     ),
+    "list_bookmarks?updated_since=2000-01-01T00:00:00Z": (
+        "bookmarks",
+        "id",
+        lambda group, time: BookmarkFactory(
+            user_group=group, created_at=time, updated_at=time
+        ),
+    ),
+    "list_bookmarks?updated_since=2000-01-01T00:00:00Z&q=example": (
+        "bookmarks",
+        "id",
+        lambda group, time: BookmarkFactory(
+            user_group=group, created_at=time, updated_at=time
+        ),
+    ),
+    "list_collections?updated_since=2000-01-01T00:00:00Z": (
+        "collections",
+        "id",
+        lambda group, time: CollectionFactory(
+            user_group=group, created_at=time, updated_at=time
+        ),
+    ),
     "list_user_groups?name=Group": (
         "user_groups",
         "provided_id",

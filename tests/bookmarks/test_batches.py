@@ -326,37 +326,42 @@ def test_a_lookup_finds_the_bookmarks_of_each_url(
 
 
 @pytest.mark.parametrize(
-    ("url_name", "field"),
-    [
-        ("bookmarks-batch", "bookmarks"),
-        ("bookmarks-batch-delete", "ids"),
-        ("bookmarks-batch-move", "ids"),
-        ("bookmarks-lookup", "urls"),
-    ],
-)
-@pytest.mark.parametrize(
     ("value", "code"),
     [(None, "null"), ("x", "not_a_list"), (["x"] * 1001, "max_length")],
 )
-def test_invalid_lists_are_refused(call_bookmarks, url_name, field, value, code):
-    assert errors(
-        call_bookmarks("POST", url_name, body={field: value, "collection": None})
-    ) == [(field, code)]
-    assert errors(call_bookmarks("POST", url_name, body={"collection": None})) == [
-        (field, "required")
-    ]
+@pytest.mark.parametrize(
+    ("url_name", "valid"),
+    [
+        ("bookmarks-batch", {"bookmarks": []}),
+        ("bookmarks-batch-delete", {"ids": []}),
+        ("bookmarks-batch-move", {"ids": [], "collection": None}),
+        ("bookmarks-lookup", {"urls": []}),
+    ],
+)
+def test_invalid_lists_are_refused(call_bookmarks, url_name, valid, value, code):
+    field, *others = valid
+    without = dict.fromkeys(others)
+
+    invalid = call_bookmarks("POST", url_name, body={**without, field: value})
+    missing = call_bookmarks("POST", url_name, body=without)
+
+    assert errors(invalid) == [(field, code)]
+    assert errors(missing) == [(field, "required")]
 
 
-@pytest.mark.parametrize("url_name", ["bookmarks-batch-delete", "bookmarks-batch-move"])
+@pytest.mark.parametrize(
+    ("url_name", "others"),
+    [("bookmarks-batch-delete", {}), ("bookmarks-batch-move", {"collection": None})],
+)
 def test_an_empty_id_or_one_that_is_not_text_is_refused_for_its_item(
-    call_bookmarks, user_group, url_name
+    call_bookmarks, user_group, url_name, others
 ):
     bookmark = BookmarkFactory(user_group=user_group)
 
     response = call_bookmarks(
         "POST",
         url_name,
-        body={"ids": [1, None, str(bookmark.pk), ""], "collection": None},
+        body={"ids": [1, None, str(bookmark.pk), ""], **others},
     )
 
     assert statuses(response) == [400, 400, 200, 400]

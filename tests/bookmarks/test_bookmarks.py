@@ -243,6 +243,28 @@ def test_bookmarks_are_filtered_by_time_of_change(call_bookmarks, user_group):
     assert [item["id"] for item in found] == [str(created.pk), str(changed.pk)]
 
 
+@pytest.mark.parametrize("name", ["collection", "created_since"])
+def test_a_list_by_time_of_change_takes_filters_without_an_index(
+    call_bookmarks, user_group, collection, name
+):
+    now = timezone.now()
+    long_ago = now - timedelta(days=9)
+    found = BookmarkFactory(user_group=user_group)
+    BookmarkFactory(user_group=user_group, updated_at=long_ago)
+    BookmarkFactory(
+        user_group=user_group,
+        collection=collection,
+        created_at=long_ago,
+        updated_at=timezone.now(),
+    )
+    filters = {"collection": "", "created_since": now.isoformat()}
+    query = {"updated_since": now.isoformat(), name: filters[name]}
+
+    page = call_bookmarks("GET", "bookmarks", query=query)
+
+    assert urls_of(page) == {found.url}
+
+
 def urls_of(response):
     assert response.status_code == 200
     return {bookmark["url"] for bookmark in response.json()["bookmarks"]}

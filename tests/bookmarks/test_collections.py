@@ -215,15 +215,16 @@ def test_an_unknown_or_malformed_id_is_not_found(
     """An object's own id in another form than the canonical one is unknown,
     too.
     """
-    factory = {"bookmark": BookmarkFactory, "collection": CollectionFactory}[url_name]
+    factory, field = {
+        "bookmark": (BookmarkFactory, "title"),
+        "collection": (CollectionFactory, "name"),
+    }[url_name]
     own = factory(user_group=user_group)
     public_id = unknown.format(
         upper=str(own.pk).upper(), hex=own.pk.hex, braces=f"{{{own.pk}}}"
     )
 
-    response = call_bookmarks(
-        method, url_name, public_id, body={"name": "New", "title": "New"}
-    )
+    response = call_bookmarks(method, url_name, public_id, body={field: "New"})
 
     assert errors(response, 404) == [(None, f"{url_name}_not_found")]
     own.refresh_from_db()  # It still exists.

@@ -20,8 +20,13 @@ def write(request, api_client, user_group):
     """
     kind = OPERATIONS[request.param].object_in_path or "user group"
     call = caller(api_client, user_group, request.param)
-    # Each operation ignores the name or the title if it has no such field.
-    body = {"user_group_id": user_group.provided_id, "name": "New", "title": "New"}
+    changes = {
+        "update_user_group": {"user_group_id": user_group.provided_id, "name": "New"},
+        "update_bookmark": {"title": "New"},
+        "update_collection": {"name": "New"},
+    }
+    # A deletion has no body.
+    body = changes.get(request.param, b"")
 
     def make(if_match):
         return call(body, HTTP_IF_MATCH=if_match)

@@ -163,6 +163,41 @@ def test_a_description_is_the_note_of_its_bookmark():
     assert record.note == "First & second\n    line of <int>"
 
 
+@pytest.mark.parametrize(
+    ("written", "note"),
+    [
+        (
+            "See <a href='https://b/'>the text</a> for more",
+            "See the text (https://b/) for more",
+        ),
+        ("<a href='https://b/?c&amp;d'>https://b/?c&amp;d</a>.", "https://b/?c&d."),
+        ("See <a href='https://b/'>the text", "See the text\n (https://b/)"),
+        ("a</a> <a name='c'>b</a>", "a b"),
+        (
+            "Steps:<ul><li>one<li>two</ul> and <ol><li>three</ol>",
+            "Steps:\none\ntwo and \nthree",
+        ),
+        ("one<br>two<p>three", "one\ntwo\nthree"),
+    ],
+    ids=["a link", "its own URL", "not closed", "no URL", "lists", "line breaks"],
+)
+def test_a_note_may_contain_links_and_lists(written, note):
+    before, record, after = read(
+        f"{BEFORE}<DT><A HREF='https://a/'>A</A><DD>{written}{AFTER}"
+    )
+
+    assert (before.title, record.note, after.title) == ("Before", note, "After")
+
+
+def test_a_link_after_a_description_is_a_bookmark_in_a_file_without_items():
+    html = '<DL><A HREF="https://a/">A</A><DD>About A<A HREF="https://b/">B</A></DL>'
+
+    assert [(record.title, record.note) for record in read(html)] == [
+        ("A", "About A"),
+        ("B", ""),
+    ]
+
+
 def test_a_description_after_an_item_without_a_link_is_not_that_of_the_last_link():
     html = """<DL><DT><A HREF="https://a.example/">A</A><DD>About A
     <DT><A FEEDURL="https://b.example/">Feed</A><DD>About the feed</DL>"""

@@ -521,6 +521,19 @@ def test_an_import_that_ends_before_its_deadline_is_complete(user_group):
     assert (report.created, report.stopped_at, report.error) == (5, None, None)
 
 
+def test_an_import_ends_after_too_many_refused_records(user_group, monkeypatch):
+    monkeypatch.setattr(importing, "MAX_REFUSED", 3)
+    invalid = [InvalidRecord(n, "Not CSV.") for n in range(2, 9)]
+
+    report = imported(user_group, [Record(1, URL), *invalid])
+
+    assert (report.created, report.refused) == (1, 3)
+    assert report.error == (
+        "The import was stopped at line 4 (in a JSON file, bookmark 4), because 3 "
+        "records were refused."
+    )
+
+
 def test_an_invalid_record_takes_time_as_well(user_group):
     invalid = [InvalidRecord(n, "Not CSV.") for n in range(1, 10)]
 

@@ -104,6 +104,12 @@ def test_another_content_type_is_refused(send, content_type):
     assert error_code(send(CSV, content_type), 415) == "unsupported_media_type"
 
 
+def test_an_encoded_file_is_refused(send):
+    response = send(CSV, "text/csv", headers={"HTTP_CONTENT_ENCODING": "gzip"})
+
+    assert error_code(response, 415) == "unsupported_media_type"
+
+
 def test_the_content_type_octet_stream_needs_a_format(send):
     assert errors(send(CSV, "application/octet-stream")) == [("format", "required")]
     assert reported(send(CSV, "application/octet-stream", format="csv"))["created"] == 1

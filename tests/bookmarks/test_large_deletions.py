@@ -1,6 +1,10 @@
 """Deletion of objects to which many others belong, in one transaction."""
 
+import io
+
 import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from bookmarks.models import AccessToken, Bookmark, Collection
@@ -132,10 +136,59 @@ def test_the_command_deletes_without_a_bound(collection, monkeypatch, capsys, la
         "bookmarks.Collection": collection,
     }[label]
 
-    call_command("delete_object", label, str(row.pk))
+    delete_object(label, row.pk, "--yes")
 
     assert not type(row).objects.exists()
-    assert f"1 {row._meta.label}" in capsys.readouterr().err
+    report = capsys.readouterr().err.partition("Deleted ")[2]
+    assert f"1 {row._meta.label}" in report
+
+
+def delete_object(label, key, *options):
+    User.objects.get_or_create(username="anna")
+    call_command("delete_object", label, str(key), "--operator=anna", *options)
+
+
+DESCRIPTION = """Deleting the user group “{}” affects:
+1 bookmarks.AccessToken, 5 bookmarks.Bookmark, 1 bookmarks.Collection, \
+1 usergroups.UserGroup
+"""
+
+
+@pytest.mark.parametrize(("options", "answer"), [([], "y\n"), (["--yes"], "")])
+def test_the_command_shows_what_it_deletes_and_adds_it_to_the_changes(
+    collection, monkeypatch, capsys, options, answer
+):
+    group = collection.user_group
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+
+    delete_object("usergroups.UserGroup", group.pk, *options)
+
+    assert capsys.readouterr().err.startswith(DESCRIPTION.format(group))
+    assert not Bookmark.objects.exists()
+    entry = LogEntry.objects.get()
+    assert entry.is_deletion()
+    assert (entry.user.username, entry.object_repr) == ("anna", str(group))
+
+
+@pytest.mark.parametrize("answer", ["n\n", ""], ids=["no", "no terminal"])
+def test_the_command_deletes_nothing_without_an_answer(collection, monkeypatch, answer):
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+
+    with pytest.raises(CommandError, match=r"^Nothing was deleted\.$"):
+        delete_object("bookmarks.Collection", collection.pk)
+
+    assert Collection.objects.exists()
+    assert not LogEntry.objects.exists()
+
+
+def test_a_dry_run_of_the_command_only_shows_what_it_would_delete(collection, capsys):
+    group = collection.user_group
+
+    delete_object("usergroups.UserGroup", group.pk, "--dry-run")
+
+    assert capsys.readouterr().err == DESCRIPTION.format(group)
+    assert UserGroup.objects.exists()
+    assert not LogEntry.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -145,8 +198,9 @@ def test_the_command_deletes_without_a_bound(collection, monkeypatch, capsys, la
         (("usergroups.Team", "0"), "There is no team with the id '0'."),
         (("team", "1"), "Error: argument model: invalid choice: 'team'"),
         (("auth.User", "1"), "Error: argument model: invalid choice: 'auth.user'"),
+        (("usergroups.Team", "1", "--operator=eve"), "There is no account 'eve'."),
     ],
 )
 def test_the_command_refuses_what_it_cannot_delete(db, arguments, message):
     with pytest.raises(CommandError, match=f"^{message}"):
-        call_command("delete_object", *arguments)
+        delete_object(*arguments)

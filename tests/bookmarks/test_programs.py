@@ -65,6 +65,13 @@ EXPECTED = {
             "Nothing yet": 0,
         },
     ),
+    "firefox_3.json": Expected(
+        2,
+        2,
+        {},
+        {"charset": 1, "annos": 1, "lastModified": 2, "parent": 2},
+        {"Bookmarks Menu": 2},
+    ),
     "google_bookmarks.html": Expected(
         3, 3, {}, {}, {"Unlabeled": 1, "to read": 1, "travel": 1}
     ),
@@ -111,6 +118,7 @@ EXPECTED = {
         {"Persönlich": 2},
     ),
     "netscape_4_japanese.html": Expected(1, 1, collections={"表示": 1}),
+    "notes_with_markup.html": Expected(3, 3),
     "opera.html": Expected(
         3, 3, collections={"Bookmarks bar": 1, "Trash": 1, "Speed Dial": 1}
     ),
@@ -177,6 +185,8 @@ EXPECTED = {
             "Other Bookmarks": 1,
         },
     ),
+    "readability.json": Expected(2, 2, {}, {"date_favorited": 1, "favorite": 1}),
+    "tiktok.json": Expected(3, 3),
     "csv_quotes.csv": Expected(3, 3, {}, {"status": 3}),
     "instapaper.csv": Expected(2, 2, {}, {}, {"Unread": 1, "Archive": 1}),
     "karakeep.json": Expected(
@@ -384,6 +394,13 @@ def test_files_of_other_programs_are_imported(user_group, name, expected):
         ),
         ("wallabag.json", "https://example.com/1", "First", "2023-11-14 22:13:20"),
         (
+            "tiktok.json",
+            "https://www.tiktok.example/share/video/3/",
+            "",
+            "2023-11-16 08:00:00",
+        ),
+        ("readability.json", "https://example.com/1", "First", "2013-11-14 22:13:20"),
+        (
             "readwise.csv",
             "https://example.com",
             "Example Site",
@@ -465,6 +482,21 @@ def test_titles_and_dates_are_kept(user_group, name, url, title, created_at):
             "A note\nof two lines",
         ),
         ("raindrop_api.json", "https://example.com/r1", ["a"], "e"),
+        ("readability.json", "https://example.com/1", [], "How it begins"),
+        ("firefox_3.json", "http://example.com/forum", [], "What users say"),
+        (
+            "notes_with_markup.html",
+            "https://example.com/1",
+            [],
+            "Found in the list (https://example.com/source?a=1&b=2), see also "
+            "https://example.com/more.",
+        ),
+        (
+            "notes_with_markup.html",
+            "https://example.com/2",
+            [],
+            "Two reasons:\nfast\nsmall",
+        ),
         ("readwise.csv", "https://example.com", ["tag1", "tag2"], ""),
         ("wallabag.json", "https://example.com/1", ["red"], "y\n\nx"),
     ],

@@ -142,6 +142,12 @@ CALLS = {
         lambda stored: stored.call("GET", "bookmarks", query={"url": URL}),
         [OF_GROUP, "page"],
     ),
+    "GET bookmarks by time of change": (
+        lambda stored: stored.call(
+            "GET", "bookmarks", query={"updated_since": "2026-01-01T00:00:00Z"}
+        ),
+        [OF_GROUP, "page"],
+    ),
     "GET bookmarks by text": (
         lambda stored: stored.call("GET", "bookmarks", query={"q": "x"}),
         [OF_GROUP, "last bookmark to search", "page"],
@@ -169,7 +175,7 @@ CALLS = {
         [
             OF_GROUP,
             "collection",
-            "insert, which is refused",
+            "insert, which inserts nothing",
             "existing bookmark",
         ],
     ),

@@ -119,7 +119,7 @@ def test_a_compiled_statement_refers_to_no_connection():
     assert [each for each in statements if refers_to_a_connection(each)] == []
 
 
-def refers_to_a_connection(value, depth=3):
+def refers_to_a_connection(value, depth=5):
     """Return whether an object, or what it consists of, is a connection or
     belongs to one.
     """

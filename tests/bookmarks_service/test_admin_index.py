@@ -140,8 +140,8 @@ def test_the_first_steps_are_shown_until_all_are_done(admin_client):
 
     # Done: a team, a user group and a bookmark. To do: an API token, a call
     # and another account.
-    assert [step["done"] for step in steps] == [True, False, False, True, True, False]
-    assert admin_client.get(steps[1]["url"]).status_code == 200
+    assert [step.done for step in steps] == [True, False, False, True, True, False]
+    assert admin_client.get(steps[1].url).status_code == 200
 
     ApiTokenFactory(last_used_at=timezone.now())
     User.objects.create_user("another")

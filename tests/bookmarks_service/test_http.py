@@ -23,6 +23,17 @@ def test_a_path_is_not_normalized(service, path):
     assert json.loads(body)["errors"][0]["code"] == "not_found"
 
 
+@pytest.mark.parametrize("token", ["é".encode(), "é".encode("latin-1"), b"\xff"])
+def test_a_token_that_is_not_ascii_is_malformed(service, token):
+    answer = service.send(
+        b"GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        b"Authorization: Bearer " + token + b"\r\n\r\n"
+    )
+
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert b'"authentication_failed"' in answer
+
+
 # Bodies
 
 

@@ -26,6 +26,19 @@ INSTALL, START_PROJECT, MIGRATE_AND_CREATE_TOKEN, SERVE, CALL = blocks(
 )
 
 
+CREATE_OPERATOR = (
+    ".venv/bin/python manage.py createsuperuser --noinput --username operator "
+    "--email operator@example.com"
+)
+CHANGE_IN_THE_ADMIN = """
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import User
+from usergroups.models import Team
+operator = User.objects.get()
+LogEntry.objects.log_actions(operator.pk, Team.objects.all(), CHANGE)
+"""
+
+
 class Project:
     """The directory in which the steps of the document are followed."""
 
@@ -85,6 +98,7 @@ def project(tmp_path_factory, wheel):  # noqa: F811
     project.share_dependencies()
     project.run(START_PROJECT)
     project.run(".venv/bin/python manage.py migrate")
+    project.run(CREATE_OPERATOR)
     settings = project.settings.read_text()
     urls = project.urls.read_text()
     project.original = (settings, urls, project.database())
@@ -157,12 +171,18 @@ def test_the_documented_steps_leave_nothing_of_the_apps(project):
     """The database is the same as before the installation, and the project
     runs without the package.
     """
-    drop, forget, uninstall = blocks(section("plug-in", "Uninstall"), "sh")
+    drop, forget_changes, forget, uninstall = blocks(
+        section("plug-in", "Uninstall"), "sh"
+    )
     settings, urls, database = project.original
+    project.run(
+        f".venv/bin/python manage.py shell -c {shlex.quote(CHANGE_IN_THE_ADMIN)}"
+    )
     # These are sets: rows and tables were only added.
     assert project.database() > database
 
     project.run(drop)
+    project.run(forget_changes)
     project.settings.write_text(settings)
     project.urls.write_text(urls)
     project.run(forget, answers="yes\nyes\n")

@@ -108,12 +108,8 @@ def test_mapping_and_properties_are_replaced_as_a_whole(
 def test_read_only_fields_are_ignored(update_user_group, user_group):
     before = UserGroup.objects.values().get()
     read_only = {
-        "id": 0,
-        "pk": 0,
-        "team": 0,
         "team_id": 0,
         "token": "x",
-        "environment": "Testing",
         "provided_id": "x",
         "api_environment_tag": "Testing",
         "created_at": "2020-01-01",
@@ -124,6 +120,15 @@ def test_read_only_fields_are_ignored(update_user_group, user_group):
 
     assert response.status_code == 200
     assert UserGroup.objects.values().get() == before
+
+
+@pytest.mark.parametrize("name", ["id", "pk", "team", "environment"])
+def test_columns_that_answers_do_not_have_are_unknown(
+    update_user_group, user_group, name
+):
+    response = update_user_group({name: 0, "user_group_id": user_group.provided_id})
+
+    assert errors(response) == [(name, "unknown_field")]
 
 
 # Ownership

@@ -118,9 +118,11 @@ def test_an_existing_group_is_returned_unchanged(call_usergroups, user_group):
     assert "Location" not in response
 
 
-CREATE_A = {"user_group_id": "a", "user_groups": [{"user_group_id": "a"}]}
-"""A body for a single call and for a batch, which ignore each other's fields.
-"""
+CREATE_A = {
+    "user": {"user_group_id": "a"},
+    "users-batch": {"user_groups": [{"user_group_id": "a"}]},
+}
+"""The bodies of a single call and of a batch, by URL name."""
 
 
 @pytest.mark.django_db(transaction=True)
@@ -133,7 +135,7 @@ def test_a_concurrent_deletion_of_the_team_is_answered_with_401(
     with concurrently(
         "INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"
     ):
-        response = call_usergroups("POST", url_name, CREATE_A)
+        response = call_usergroups("POST", url_name, CREATE_A[url_name])
 
     assert response.status_code == 401
     assert not UserGroup.objects.exists()
@@ -141,10 +143,18 @@ def test_a_concurrent_deletion_of_the_team_is_answered_with_401(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    ("url_name", "properties"), [("user", None), ("users-batch", {"b": 1})]
+    ("url_name", "body", "properties"),
+    [
+        ("user", {"user_group_id": "a", "properties": {"b": 1}}, None),
+        (
+            "users-batch",
+            {"user_groups": [{"user_group_id": "a", "properties": {"b": 1}}]},
+            {"b": 1},
+        ),
+    ],
 )
 def test_a_concurrently_created_group_is_found(
-    call_usergroups, user_group, url_name, properties
+    call_usergroups, user_group, url_name, body, properties
 ):
     """A batch updates the group, and a single call returns it unchanged."""
     insert = (
@@ -154,10 +164,6 @@ def test_a_concurrently_created_group_is_found(
     )
 
     with concurrently("INSERT", insert):
-        body = {
-            "user_group_id": "a",
-            "user_groups": [{"user_group_id": "a", "properties": {"b": 1}}],
-        }
         response = call_usergroups("POST", url_name, body)
 
     group = UserGroup.objects.get(provided_id="a")
@@ -178,7 +184,7 @@ def test_a_conflict_in_each_of_four_attempts_is_logged_with_its_cause(
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(conflict):
-        response = call_usergroups("POST", url_name, CREATE_A)
+        response = call_usergroups("POST", url_name, CREATE_A[url_name])
 
     assert response.status_code == 503
     assert len(attempts) == 4

@@ -17,11 +17,17 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import urlencode
+from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 
-from .fields import is_valid_value
+from .fields import ModelField, is_valid_value
 from .forms import OperatorForm
 from .pages import M, ModelAdmin, admin_url, can_view
+
+RESTORE_PARAM = "restore"
+"""The query parameter of the page of an object with the key of the history
+entry whose old values fill the form.
+"""
 
 # characters of the old and the new value of a field, as JSON
 MAX_KEPT = 50_000
@@ -40,7 +46,7 @@ LABELS = (
 class Change(NamedTuple):
     """A changed field with its old and its new value."""
 
-    field: "models.Field[Any, Any]"
+    field: ModelField
     old: Any
     new: Any
 
@@ -66,6 +72,28 @@ def log_rows(
         for row, message in messages
     ]
     LogEntry.objects.bulk_create(entries)
+
+
+def operator_name(entry: LogEntry) -> str:
+    """Return the name of the user who made the change."""
+    return entry.user.get_full_name() or entry.user.get_username()
+
+
+def last_operator(row: models.Model, message: str) -> str:
+    """Return the name of the last user for whom the history of a row has an
+    entry that begins with this message, or an empty text.
+
+    Changes by the API have no entries.
+    """
+    entries = LogEntry.objects.filter(
+        content_type=get_content_type_for_model(row),
+        object_id=str(row.pk),
+        change_message__startswith=message,
+    )
+    entry = entries.select_related("user").order_by("-pk").first()
+    if entry is None:
+        return ""
+    return operator_name(entry)
 
 
 def message_of(entry: LogEntry) -> str:
@@ -170,27 +198,33 @@ class HistoryAdmin(ModelAdmin[M]):
         """
         if not can_view(self.admin_site, request, LogEntry):
             return super().history_view(request, object_id, extra_context)
-        query: Any = {
+        query: dict[str, str | int] = {
             "content_type": get_content_type_for_model(self.model).pk,
             "object_id": unquote(object_id),
         }
         changes = admin_url(self.admin_site, LogEntry._meta, "changelist")
         return redirect(f"{changes}?{urlencode(query)}")
 
-    def restore(self, request: HttpRequest, obj: M, form: OperatorForm) -> None:
+    def restore(self, request: HttpRequest, obj: M, form: OperatorForm) -> list[str]:
         """Fill the form with the old values of the history entry that the
-        query parameter ``restore`` names, if any.
+        query parameter RESTORE_PARAM names, if any.
+
+        Return the labels of the fields that are filled in.
         """
-        key = request.GET.get("restore")
+        key = request.GET.get(RESTORE_PARAM)
         if not key or not is_valid_value(LogEntry._meta.pk, key):
-            return
+            return []
         entries = LogEntry.objects.filter(
             content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key
         )
+        labels = []
         for entry in entries:
             for change in changes_of(entry):
+                # A form that may only be viewed has no fields.
                 if change.field.name in form.fields:
                     restore_value(form, change)
+                    labels.append(str(capfirst(change.field.verbose_name)))
+        return labels
 
 
 def restore_value(form: OperatorForm, change: Change) -> None:

@@ -46,6 +46,12 @@ def can_view(
     return site.get_model_admin(model).has_view_permission(request)
 
 
+def is_object_page(request: HttpRequest) -> bool:
+    """Return whether the page is about one object, which its address names."""
+    match = request.resolver_match
+    return match is not None and "object_id" in match.kwargs
+
+
 def let_browsers_go_back(response: HttpResponse) -> HttpResponse:
     """Let the browser's back button show the response to a POST again, without
     another POST.

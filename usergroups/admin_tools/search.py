@@ -8,12 +8,12 @@ from typing import Any
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeListSearchForm
 from django.core.exceptions import ValidationError
 from django.db.models import F, QuerySet, Value
-from django.db.models.functions import Length
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.utils.text import smart_split
 from django.utils.translation import gettext
 
 from usergroups.api.pagination import RowValue
+from usergroups.db.stored_json import ByteLength
 
 from .pages import M
 from .paginator import MAX_LISTED
@@ -21,7 +21,7 @@ from .paginator import MAX_LISTED
 # A search compares each word with each field of each row.
 MAX_QUERY_LENGTH = 100  # characters
 MAX_WORDS = 5
-MAX_SEARCHED_SIZE = 2_000_000  # characters of the rows
+MAX_SEARCHED_SIZE = 2_000_000  # bytes of the rows
 
 
 def is_valid_query(text: str) -> bool:
@@ -55,7 +55,7 @@ def rows_to_search(
     """Return the rows that a search reads, and their number if there are more.
 
     They are the first in this order, at most MAX_LISTED, with at most
-    MAX_SEARCHED_SIZE characters in the ``searched`` fields. The fields of the
+    MAX_SEARCHED_SIZE bytes in the ``searched`` fields. The fields of the
     order must not be null, and all of them get the direction of the first.
     """
     names = [name.removeprefix("-") for name in ordering]
@@ -83,7 +83,7 @@ def rows_to_search(
 
 def _number_to_search(ordered: QuerySet[M], searched: Sequence[str]) -> int | None:
     """Return the number of rows that a search reads, or None for all rows."""
-    length: Any = reduce(add, [Length(name) for name in searched])
+    length: Any = reduce(add, [ByteLength(name) for name in searched])
     sizes = ordered.values_list(length, flat=True)[: MAX_LISTED + 1]
     total = 0
     # ``number`` is that of the rows before this one. The first row is searched

@@ -11,6 +11,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 
+from .body_fields import check_fields
 from .envelopes import SuccessField
 from .error_serializers import FailureTypeField, ProblemSerializer
 from .errors import MAX_PROBLEMS, failure
@@ -81,6 +82,8 @@ class BatchField(serializers.ListField):
         # The fields of the item stop their validation at this number.
         cast(dict[str, Any], self.context)["max_problems"] = max_problems
         try:
+            if isinstance(self.child, serializers.Serializer):
+                check_fields(item, self.child)
             return self.child.run_validation(item)
         except ValidationError as invalid:
             return failed(invalid, max_problems)

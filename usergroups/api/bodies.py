@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rest_framework.exceptions import APIException, ParseError
+from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
 
 from .requests import APIRequest
 
@@ -10,6 +10,15 @@ CHUNK_SIZE = 64 * 1024
 
 LARGE_BODY_SIZE = 64 * 1024
 """The size in bytes above which a body makes a call costly."""
+
+
+class UnsupportedEncoding(UnsupportedMediaType):
+    """The body has a Content-Encoding, which is not decoded."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(
+            encoding, f'Unsupported Content-Encoding "{encoding}". Send the plain body.'
+        )
 
 
 class PayloadTooLarge(APIException):
@@ -31,10 +40,12 @@ def read_body(request: APIRequest, limit: int) -> bytes:
 def read_chunks(request: APIRequest, limit: int) -> Iterator[bytes]:
     """Yield the body in chunks, without reading more than ``limit + 1`` bytes.
 
-    Raises PayloadTooLarge if the body exceeds ``limit`` bytes, and ParseError
-    if it cannot be read, is shorter than its Content-Length, or has not
-    arrived when the deadline of the request passes.
+    Raises UnsupportedEncoding if the body is encoded, PayloadTooLarge if it
+    exceeds ``limit`` bytes, and ParseError if it cannot be read, is shorter
+    than its Content-Length, or has not arrived when the deadline of the
+    request passes.
     """
+    _check_encoding(request)
     length = request.content_length
     if length is not None and length > limit:
         raise PayloadTooLarge(limit)
@@ -67,3 +78,10 @@ def read_chunks(request: APIRequest, limit: int) -> Iterator[bytes]:
         yield chunk
     if length is not None and size < length:
         raise ParseError("The body is shorter than its Content-Length.")
+
+
+def _check_encoding(request: APIRequest) -> None:
+    """Raise UnsupportedEncoding if the body is encoded."""
+    encoding = request.META.get("HTTP_CONTENT_ENCODING")
+    if encoding and encoding.lower() != "identity":
+        raise UnsupportedEncoding(encoding)

@@ -252,7 +252,10 @@ def _problems(
             yield from _problems(item, default_code, path)
     else:
         code = str(getattr(detail, "code", default_code))
-        yield {"code": code, "detail": str(detail), "attr": ".".join(path) or None}
+        # A key of the request may contain a lone surrogate, which UTF-8 cannot
+        # encode.
+        attr = ".".join(path).encode(errors="backslashreplace").decode()
+        yield {"code": code, "detail": str(detail), "attr": attr or None}
 
 
 class InvalidToken(AuthenticationFailed):

@@ -26,7 +26,7 @@ from rest_framework import exceptions
 from rest_framework.exceptions import APIException
 from rest_framework.fields import empty
 from rest_framework.permissions import SAFE_METHODS
-from rest_framework.serializers import DictField, Serializer
+from rest_framework.serializers import Serializer
 
 from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
@@ -83,7 +83,10 @@ ERROR_DESCRIPTIONS = {
     409: "The change would create a duplicate, or other objects prevent the deletion.",
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
-    415: "The operation does not take a body with this Content-Type.",
+    415: (
+        "The operation does not take a body with this Content-Type, or with a "
+        "Content-Encoding."
+    ),
     429: (
         "Too many requests with this token, too many calls of its owner in progress, "
         "or too many failed authentications from this address."
@@ -363,12 +366,12 @@ class OperationSchema(AutoSchema):
     def _codes_of_fields(self, *, with_items: bool = False) -> set[str]:
         """Return the codes of errors in the fields of the request."""
         codes: set[str] = set()
+        if self.operation.body:
+            # The names in an object can have as many errors as it has names.
+            codes |= {*CODES_OF_BODIES, TOO_MANY["code"]}
         serializer = self.serializer(partial=self.method == "PATCH")
         for field in serializer.fields.values():
             codes |= codes_of_field(field, with_items=with_items)
-            if isinstance(field, DictField):
-                # Only the keys of an object can have so many errors.
-                codes.add(TOO_MANY["code"])
         if self.view.has_query(self.method):
             codes.discard("null")  # A query parameter is never null.
         return codes
@@ -413,10 +416,20 @@ UNREACHABLE_CODES = {
     "make_aware",
     "not_a_dict",  # ObjectField reports "not_an_object" instead
     "min_length",  # an empty value is reported as "blank" first
-    "null_characters_not_allowed",  # refused by the parser
+    # in fields; CODES_OF_BODIES has them
+    "null_characters_not_allowed",
     "surrogate_characters_not_allowed",
 }
 """Codes that the fields of DRF declare and a request cannot cause."""
+
+
+CODES_OF_BODIES = {
+    "unknown_field",
+    "null_characters_not_allowed",
+    "surrogate_characters_not_allowed",
+    "overflow",
+}
+"""The codes of errors that ``check_fields`` reports for any JSON body."""
 
 
 def codes_of_field(field: Any, *, with_items: bool) -> set[str]:
@@ -483,6 +496,25 @@ def component_name(described: type[Any]) -> str:
     if app is None:
         return described.__name__
     return f"{class_name(app.label)}{described.__name__}"
+
+
+def exclude_replaced_views(endpoints: list[Any]) -> list[Any]:
+    """Exclude a view from an OpenAPI document if the URLconf has a subclass of
+    it for the same path.
+
+    For drf-spectacular's PREPROCESSING_HOOKS. Otherwise, the document has the
+    methods that a host's view does not offer.
+    """
+    views_by_path = defaultdict(set)
+    for path, _, _, callback in endpoints:
+        views_by_path[path].add(callback.cls)
+    kept = []
+    for endpoint in endpoints:
+        path, _, _, callback = endpoint
+        others = views_by_path[path] - {callback.cls}
+        if not any(issubclass(other, callback.cls) for other in others):
+            kept.append(endpoint)
+    return kept
 
 
 def exclude_api_views(endpoints: list[Any]) -> list[Any]:

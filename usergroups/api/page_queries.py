@@ -6,10 +6,14 @@ from django.db import models
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from .cursors import CREATED, NOT_A_CURSOR
+from .cursors import CREATED, NOT_A_CURSOR, UPDATED
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
+
+
+SINCE = {CREATED: "created_since", UPDATED: "updated_since"}
+"""The name of the parameter that bounds each time field from below."""
 
 
 class Order(models.TextChoices):
@@ -37,6 +41,8 @@ class PageQuery(serializers.Serializer[Any]):
 
     def time_field(self, query: dict[str, Any]) -> str:
         """Return the field by which the list is ordered."""
+        if "updated_since" in query:
+            return UPDATED
         return CREATED
 
     def validate(self, query: dict[str, Any]) -> dict[str, Any]:
@@ -53,5 +59,7 @@ def pop_paging(query: dict[str, Any]) -> dict[str, Any]:
     """Remove the parameters that select a page from a validated PageQuery, and
     return them as keyword arguments of ``Page``.
     """
+    since = query.pop(SINCE[query["time_field"]], None)
     names = ("limit", "cursor", "order", "time_field")
-    return {name: query.pop(name) for name in names if name in query}
+    paging = {name: query.pop(name) for name in names if name in query}
+    return {**paging, "since": since}

@@ -76,6 +76,8 @@ class Page(Generic[M]):
     oldest rows might never end, because new rows come last. It therefore omits
     rows whose time is after that of its first page, which the cursor holds.
 
+    Rows whose time is before ``since`` are omitted as well.
+
     ``large`` names fields of JSON that may be large. The page ends before they
     exceed 2 MiB in total, but has at least one row.
     """
@@ -89,10 +91,12 @@ class Page(Generic[M]):
         order: str = Order.NEWEST,
         *,
         time_field: str = CREATED,
+        since: datetime | None = None,
         large: Sequence[str] = (),
     ) -> None:
         self.key = key
         self.time_field = time_field
+        self.since = since
         self.large = large
         self.cursor = cursor
         self.backwards = cursor is not None and cursor.backwards
@@ -132,12 +136,21 @@ class Page(Generic[M]):
         # Read all queries from one database. Otherwise, a router might choose
         # another one for each.
         rows = queryset.using(queryset.db)
-        if self.until is not None:
-            rows = rows.filter(**{f"{self.time_field}__lte": self.until})
+        since, until = self.since, self.until
         if self.cursor is not None:
             position = (self.cursor.time, self.cursor.key)
             comes_after = GreaterThan if self.ascending else LessThan
             rows = rows.filter(self._compare(rows, position, comes_after))
+            # Omit a bound that the cursor implies. PostgreSQL would begin
+            # there in the index, and skip all rows up to the cursor.
+            if self.ascending and since is not None and since <= self.cursor.time:
+                since = None
+            if not self.ascending and until is not None and until >= self.cursor.time:
+                until = None
+        if since is not None:
+            rows = rows.filter(**{f"{self.time_field}__gte": since})
+        if until is not None:
+            rows = rows.filter(**{f"{self.time_field}__lte": until})
         if self.ascending:
             return rows.order_by(self.time_field, self.key)
         return rows.order_by(f"-{self.time_field}", f"-{self.key}")

@@ -19,7 +19,10 @@ class TooManyValuesInBody(ParseError):
 
 
 class JSONObjectParser(BaseParser):
-    """Parse a JSON object with ``strict_json``."""
+    """Parse a JSON object with ``strict_json``.
+
+    Values that cannot be stored are not refused here, but by ``check_fields``.
+    """
 
     media_type = "application/json"
     max_size = staticmethod(conf.max_body_size)
@@ -32,7 +35,7 @@ class JSONObjectParser(BaseParser):
     ) -> dict[str, Any]:
         body = read_body(stream, self.max_size())
         try:
-            value = strict_json.loads(body)
+            value = strict_json.loads_unchecked(body)
         except strict_json.TooManyValues:
             raise TooManyValuesInBody from None
         except ValueError as error:

@@ -1,5 +1,6 @@
 """Pages of the rows that meet a condition which no index supports."""
 
+from datetime import datetime
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -60,7 +61,22 @@ class ScanPage(Page[M]):
             # comparison, so do not exclude() the rows after the last one.
             up_to = LessThanOrEqual if self.ascending else GreaterThanOrEqual
             found = found.filter(self._compare(ordered, last_scanned, up_to))
+            found = self._with_range(found, last_scanned[0])
         return self.load(found, number), last_scanned
+
+    def _with_range(self, rows: QuerySet[M], last_time: datetime) -> QuerySet[M]:
+        """Filter again by the times of the cursor and of the last row to scan.
+
+        PostgreSQL estimates two comparisons of row values independently, as a
+        large part of the table, and may then read all of it. Two bounds of a
+        time are estimated as a range.
+        """
+        first, last = f"{self.time_field}__gte", f"{self.time_field}__lte"
+        if not self.ascending:
+            first, last = last, first
+        if self.cursor is not None:
+            rows = rows.filter(**{first: self.cursor.time})
+        return rows.filter(**{last: last_time})
 
     def _last_scanned(self, ordered: QuerySet[M]) -> Position | None:
         """Return the position of the last row that this page may scan, or None

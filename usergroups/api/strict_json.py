@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import orjson
@@ -55,16 +54,36 @@ class TooManyValues(ValueError):
     """The JSON has more than MAX_VALUES values."""
 
 
+class Unstorable(ValueError):
+    """The JSON contains text or a number that cannot be stored.
+
+    ``code`` is the error code of the API for it.
+    """
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class UncheckedObject(dict[str, Any]):
+    """An object of a JSON text in which some value cannot be stored.
+
+    Numbers that overflow are infinite in it. ``check_storable`` finds the
+    values.
+    """
+
+
 def loads(body: bytes, depth: int = 0) -> Any:
     """Decode the JSON text ``body``.
 
     ``depth`` is the nesting depth of the place where the value will be stored.
 
     Raises ValueError, with a message for the client, if the text is not UTF-8
-    or not JSON, has more than MAX_VALUES values (TooManyValues), is nested
-    deeper than 64, contains U+0000 or a lone surrogate in a string or key, or
-    contains NaN, Infinity or a number that overflows a double. Integers keep
-    every digit. The last one of duplicate keys wins.
+    or not JSON, which includes NaN and Infinity, has more than MAX_VALUES
+    values (TooManyValues), is nested deeper than 64, or contains U+0000 or a
+    lone surrogate in a string or key, or a number that overflows a double
+    (Unstorable). Integers keep every digit. The last one of duplicate keys
+    wins.
     """
     _check_structure(body, MAX_DEPTH - depth)
     try:
@@ -74,17 +93,54 @@ def loads(body: bytes, depth: int = 0) -> Any:
     decoder = _decoder
     if _has_long_number(body):
         decoder = _decoder_of_long_integers
-    try:
-        value = decoder.decode(text)
-    except orjson.JSONDecodeError:
-        raise ValueError(_(NUMBER_TOO_LARGE)) from None
-    except json.JSONDecodeError as error:
-        raise ValueError(_(NOT_JSON) % {"reason": error}) from None
+    value = _decode(decoder, text)
     # U+0000 and lone surrogates can only be written as escapes.
     if "\\u" in text and _SUSPICIOUS_ESCAPE.search(text):
-        for string in _strings(value):
-            _check_text(string)
+        check_storable(value)
     return value
+
+
+def loads_unchecked(body: bytes) -> Any:
+    """Decode the JSON text ``body`` as ``loads`` does, but do not raise
+    Unstorable.
+
+    If some value cannot be stored, each object is an UncheckedObject.
+    """
+    try:
+        return loads(body)
+    except Unstorable:
+        return _decode(_unchecked_decoder, body.decode())
+
+
+def check_storable(value: object) -> None:
+    """Raise Unstorable if a decoded value is or contains text that PostgreSQL
+    cannot store, or a number that overflows a double.
+    """
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, float):
+        if math.isinf(value):
+            raise _too_large()
+    elif isinstance(value, list):
+        for item in value:
+            check_storable(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_text(key)
+            check_storable(item)
+
+
+def _decode(decoder: json.JSONDecoder, text: str) -> Any:
+    """Decode the text.
+
+    Raises ValueError if it is not JSON, or Unstorable if a number overflows.
+    """
+    try:
+        return decoder.decode(text)
+    except orjson.JSONDecodeError:
+        raise _too_large() from None
+    except json.JSONDecodeError as error:
+        raise ValueError(_(NOT_JSON) % {"reason": error}) from None
 
 
 def _check_structure(body: bytes, max_depth: int) -> None:
@@ -146,34 +202,37 @@ def _has_long_number(body: bytes) -> bool:
     return long_number in body.translate(_ZEROS_FOR_DIGITS)
 
 
-def _strings(value: object) -> Iterator[str]:
-    """Yield all strings and keys in a decoded value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            yield from _strings(item)
-
-
 def _check_text(string: str) -> None:
-    """Raise ValueError for text that PostgreSQL cannot store."""
+    """Raise Unstorable for text that PostgreSQL cannot store."""
+    # The codes are those of DRF's validators of CharField.
     if "\0" in string:
-        raise ValueError(_("Text must not contain U+0000."))
+        message = _("Text must not contain U+0000.")
+        raise Unstorable(message, "null_characters_not_allowed")
     try:
         string.encode()
     except UnicodeEncodeError:
-        raise ValueError(_("Text must not contain lone surrogates.")) from None
+        message = _("Text must not contain lone surrogates.")
+        raise Unstorable(message, "surrogate_characters_not_allowed") from None
+
+
+def _too_large() -> Unstorable:
+    """Return the error for a number that overflows a double."""
+    return Unstorable(_(NUMBER_TOO_LARGE), "overflow")
 
 
 def _int(literal: str) -> int:
-    """Decode an integer. Raises ValueError if a double would overflow."""
+    """Decode an integer. Raises Unstorable if a double would overflow."""
     if len(literal) > DOUBLE_DIGITS and math.isinf(float(literal)):
-        raise ValueError(_(NUMBER_TOO_LARGE))
+        raise _too_large()
     return int(literal)
+
+
+def _int_or_infinity(literal: str) -> int | float:
+    """Decode an integer, or return infinity if a double would overflow."""
+    try:
+        return _int(literal)
+    except Unstorable:
+        return math.inf
 
 
 def _constant(name: str) -> NoReturn:
@@ -188,4 +247,11 @@ _decoder = json.JSONDecoder(parse_float=orjson.loads, parse_constant=_constant)
 # With ``parse_int``, 262,000 integers take 56 ms, and without it 17.
 _decoder_of_long_integers = json.JSONDecoder(
     parse_float=orjson.loads, parse_int=_int, parse_constant=_constant
+)
+
+_unchecked_decoder = json.JSONDecoder(
+    object_hook=UncheckedObject,
+    parse_float=float,
+    parse_int=_int_or_infinity,
+    parse_constant=_constant,
 )

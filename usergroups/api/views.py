@@ -23,6 +23,7 @@ from usergroups.signals import actor
 
 from . import conf
 from .bodies import LARGE_BODY_SIZE
+from .body_fields import check_fields
 from .concurrency import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit
 from .deadlines import Deadline
 from .errors import (
@@ -91,6 +92,19 @@ class BaseAPIView(APIView):
     schema = AutoSchema()
     # DRF reads this attribute. URLs have no format suffix such as ".json".
     format_kwarg = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Describe a method that overrides another one as that one is
+        described, unless it is decorated itself.
+
+        The OpenAPI document and the metrics read the attributes of a method.
+        """
+        super().__init_subclass__(**kwargs)
+        for name in cls.http_method_names:
+            method = vars(cls).get(name)
+            overridden = getattr(super(cls, cls), name, None)
+            if method is not None and overridden is not None:
+                method.__dict__ = {**vars(overridden), **vars(method)}
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
@@ -280,16 +294,19 @@ class BaseAPIView(APIView):
         A PATCH request may omit required fields. Raises ValidationError.
         """
         method = self.documented_method
+        has_body = method not in self.methods_with_query
         data: Any
-        if method in self.methods_with_query:
-            data = self.query_data(self.request_serializers[method])
-        else:
+        if has_body:
             data = self.request.data
+        else:
+            data = self.query_data(self.request_serializers[method])
         with pool.borrow(
             self.request_serializers[method],
             self.get_serializer_context(),
             partial=method == "PATCH",
         ) as pooled:
+            if has_body:
+                check_fields(data, pooled)
             serializer = copy(pooled)
             serializer.initial_data = data
             serializer.is_valid(raise_exception=True)

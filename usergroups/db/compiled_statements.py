@@ -65,14 +65,18 @@ class ModelColumns(Generic[M]):
         self.model = model
         self.names = [field.attname for field in fields]
         self.column_names = [field.column for field in fields]
-        # A Col converts the values of a foreign key like those of the field
-        # that it refers to.
-        self.columns = [field.get_col(options.db_table) for field in fields]
-        # Looked up once, because they are the same on each connection to a
-        # database. Those of the connection itself belong to one thread.
-        self.field_converters = [
-            column.get_db_converters(connections[using]) for column in self.columns
-        ]
+        self.converted: list[tuple[int, Any, list[Any]]] = []
+        """The index, the column and the field's converters of each column whose
+        values are converted. Most have no converters.
+        """
+        connection = connections[using]
+        for index, field in enumerate(fields):
+            # A Col converts the values of a foreign key like those of the
+            # field that it refers to.
+            column = field.get_col(options.db_table)
+            converters = column.get_db_converters(connection)
+            if converters or connection.ops.get_db_converters(column):
+                self.converted.append((index, column, converters))
 
     def select_from(self, rows: models.QuerySet[M]) -> tuple[str, tuple[Any, ...]]:
         """Return the SQL that selects these columns of the rows of a queryset,
@@ -85,13 +89,11 @@ class ModelColumns(Generic[M]):
     def read(self, values: Sequence[Any], connection: BaseDatabaseWrapper) -> M:
         """Return the instance that has the values of these columns."""
         converted = list(values)
-        for index, column in enumerate(self.columns):
-            # as in Django's SQLCompiler.get_converters()
-            converters = [
-                *connection.ops.get_db_converters(column),
-                *self.field_converters[index],
-            ]
-            for convert in converters:
+        for index, column, converters in self.converted:
+            # as in Django's SQLCompiler.get_converters(); those of the
+            # connection belong to one thread
+            all_converters = [*connection.ops.get_db_converters(column), *converters]
+            for convert in all_converters:
                 converted[index] = convert(converted[index], column, connection)
         return self.model.from_db(connection.alias, self.names, converted)
 

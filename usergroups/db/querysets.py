@@ -160,6 +160,19 @@ class WritingQuerySet(models.QuerySet[M]):
                 **{f"{path}__pk__in": keys}
             )
 
+    def dependants_by_model(
+        self, keys: Sequence[Any]
+    ) -> dict[type[models.Model], models.QuerySet[Any]]:
+        """Return the rows of ``dependants()`` for each model.
+
+        Several foreign keys may lead to a model. Each of its rows counts once.
+        """
+        by_model: dict[type[models.Model], models.QuerySet[Any]] = {}
+        for rows in self.dependants(keys):
+            others = by_model.get(rows.model, rows.none())
+            by_model[rows.model] = others | rows
+        return by_model
+
     def _require_version(self, versions: Sequence[datetime] | None) -> None:
         """Lock the row and check its version, unless ``versions`` is None.
 

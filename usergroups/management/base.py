@@ -40,7 +40,7 @@ class OperatorCommand(BaseCommand):
             raise
 
     @no_translations
-    def execute(self, *args: Any, **options: Any) -> None:
+    def execute(self, *args: object, **options: Any) -> None:
         try:
             super().execute(*args, **options)
             self.stdout.flush()

@@ -1,109 +1,45 @@
-"""The base class of the admin of tokens, with its forms and its filter."""
+"""The base class of the admin of tokens."""
 
 import re
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
-from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import ADDITION, CHANGE
 from django.contrib.auth import get_permission_codename
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Q
+from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.cells import badge, relative_time, two_lines
-from usergroups.admin_tools.confirmations import (
-    ConfirmationForm,
-    requires_confirmation,
-)
+from usergroups.admin_tools.confirmations import requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_rows
 from usergroups.admin_tools.operator_admin import OperatorAdmin
+from usergroups.admin_tools.pages import is_object_page
 
 from . import secret_format
-from .models import MAX_ACTIVE_TOKENS, Token, TokenState
+from .admin_forms import GraceForm, NewTokenForm
+from .admin_states import (
+    REVOKED,
+    ROTATED,
+    SUCCESSOR,
+    TokenStateFilter,
+    state_sentence,
+    successor_sentence,
+    with_rotations,
+)
+from .models import Token, TokenQuerySet
 
 T = TypeVar("T", bound=Token)
-
-
-class GraceForm(ConfirmationForm):
-    """The grace period during which a rotated token still works."""
-
-    grace = forms.TypedChoiceField(
-        label=_("Old token expires"),
-        # hours
-        choices=[
-            (0, _("at once")),
-            (24, _("after 1 day")),
-            (168, _("after 7 days")),
-            (720, _("after 30 days")),
-        ],
-        initial=24,
-        coerce=lambda hours: timedelta(hours=int(hours)),
-        help_text=_(
-            "A grace period gives applications time to switch to the new token."
-        ),
-    )
-
-
-class NewTokenForm(OperatorForm):
-    """A new token, with a lifetime."""
-
-    lifetime = forms.ChoiceField(
-        label=_("Lifetime"),
-        # days
-        choices=[
-            ("30", _("30 days")),
-            ("90", _("90 days")),
-            ("365", _("365 days")),
-            ("", _("No expiry")),
-        ],
-        initial="90",
-        required=False,
-        help_text=_(
-            "Calls with an expired token get 401. The successor of a rotated token has "
-            "the same lifetime."
-        ),
-    )
-
-    def clean(self) -> None:
-        super().clean()
-        model: type[Token] = self._meta.model
-        owner = self.cleaned_data.get(model.owner_field)
-        if owner is not None and model.objects.has_maximum(owner):
-            text = gettext(
-                "There are already %(number)s active tokens. Revoke some of them first."
-            )
-            number = intcomma(MAX_ACTIVE_TOKENS)
-            self.add_error(model.owner_field, text % {"number": number})
-        days = self.cleaned_data.get("lifetime")
-        if days:
-            self.instance.expires_at = timezone.now() + timedelta(days=int(days))
-
-
-class TokenStateFilter(admin.SimpleListFilter):
-    title = _("state")
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: object) -> Any:
-        return [*TokenState.choices, ("unused", _("Not used for 90 days"))]
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        value = self.value()
-        if value == "unused":
-            return queryset.unused()
-        if value in TokenState.values:
-            return queryset.in_state(value)
-        return queryset
 
 
 class TokenAdmin(OperatorAdmin[T]):
@@ -152,7 +88,7 @@ class TokenAdmin(OperatorAdmin[T]):
         return tuple(name for name in self.get_fields(request, obj) if name != "name")
 
     def save_model(
-        self, request: HttpRequest, obj: Any, form: Any, change: bool
+        self, request: HttpRequest, obj: T, form: "ModelForm[T]", change: bool
     ) -> None:
         if not change:
             # response_add() shows it.
@@ -188,6 +124,12 @@ class TokenAdmin(OperatorAdmin[T]):
 
     # The page of a token
 
+    def get_queryset(self, request: HttpRequest) -> TokenQuerySet[T]:
+        tokens = cast(TokenQuerySet[T], super().get_queryset(request))
+        if is_object_page(request):
+            return with_rotations(tokens)
+        return tokens
+
     def render_change_form(
         self,
         request: HttpRequest,
@@ -199,8 +141,9 @@ class TokenAdmin(OperatorAdmin[T]):
         # Saving a new token shows its secret instead of the form again.
         context["show_save_and_continue"] = token is not None
         if token is not None:
-            context["sentence"] = self.sentence(token)
-            if not token.is_active and self.has_add_permission(request):
+            context["sentence"] = self.sentences(token)
+            is_missing = not token.is_active and not token.successor
+            if is_missing and self.has_add_permission(request):
                 context["new_url"] = self.url_of_similar(token)
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -213,31 +156,22 @@ class TokenAdmin(OperatorAdmin[T]):
         query = urlencode({name: value for name, value in values.items() if value})
         return f"{self.url_of('add')}?{query}"
 
-    def sentence(self, token: T) -> str:
-        """Return the sentence at the top of the token's page: its state, and
-        what that means for calls.
+    def sentences(self, token: Any) -> str:
+        """Return what the top of the token's page says: its state, and the
+        tokens that replaced it and that it replaces.
         """
-        revoked = relative_time(token.revoked_at)
-        rotated = relative_time(token.rotated_at)
-        expires = relative_time(token.expires_at)
-        if token.read_only:
-            scope = gettext("It can only read.")
-        else:
-            scope = gettext("It can read and write.")
-        match token.state:
-            case TokenState.REVOKED:
-                return format_html(gettext("Revoked {}. Calls get 401."), revoked)
-            case TokenState.EXPIRED:
-                return format_html(gettext("Expired {}. Calls get 401."), expires)
-            case TokenState.ROTATED:
-                text = gettext(
-                    "Rotated {}, and expires {}. Until then, both tokens work."
-                )
-                return format_html(text, rotated, expires)
-            case TokenState.EXPIRING:
-                return format_html(gettext("Expires {}. {}"), expires, scope)
-            case _:
-                return format_html(gettext("The token works. {}"), scope)
+        parts = [state_sentence(token)]
+        if token.successor:
+            link = self.link_to_token(token.successor)
+            parts.append(successor_sentence(token, link))
+        if token.predecessor:
+            link = self.link_to_token(token.predecessor)
+            parts.append(format_html(gettext("It replaces {}."), link))
+        return format_html_join(" ", "{}", [[part] for part in parts])
+
+    def link_to_token(self, fields: dict[str, Any]) -> str:
+        """Return a link to the token with these fields."""
+        return self.link_to(self.model(**fields))
 
     @admin.display(description=_("token"))
     def name_and_hint(self, token: T) -> str:
@@ -271,16 +205,12 @@ class TokenAdmin(OperatorAdmin[T]):
     def get_buttons(
         self, request: HttpRequest, obj: T
     ) -> list[tuple[str, str | Promise]]:
-        unavailable = set()
+        buttons = dict(super().get_buttons(request, obj))
         if not obj.is_active:
-            unavailable |= {"revoke", "rotate"}
-        if obj.rotated_at is not None:
-            unavailable.add("rotate")
-        return [
-            (action, label)
-            for action, label in super().get_buttons(request, obj)
-            if action not in unavailable
-        ]
+            buttons.pop("revoke", None)
+        if not obj.is_active or obj.rotated_at is not None:
+            buttons.pop("rotate", None)
+        return list(buttons.items())
 
     @admin.action(
         description=_("Revoke selected %(verbose_name_plural)s"),
@@ -293,11 +223,10 @@ class TokenAdmin(OperatorAdmin[T]):
             "undone."
         ),
     )
-    def revoke(self, request: HttpRequest, queryset: Any) -> str:
+    def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
         tokens = list(queryset)
         revoked = queryset.revoke()
-        message = gettext_noop("Revoked.")
-        log_rows(request.user, CHANGE, [(token, message) for token in revoked])
+        log_rows(request.user, CHANGE, [(token, REVOKED) for token in revoked])
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
         return text % {
             "revoked": intcomma(len(revoked)),
@@ -317,21 +246,23 @@ class TokenAdmin(OperatorAdmin[T]):
         GraceForm,
     )
     def rotate(
-        self, request: HttpRequest, queryset: Any, grace: timedelta
+        self, request: HttpRequest, queryset: TokenQuerySet[T], grace: timedelta
     ) -> HttpResponse | str:
-        issued: list[tuple[T, T, str]] = queryset.rotate(grace)
+        issued = queryset.rotate(grace)
         if not issued:
             return gettext(
                 "Only active tokens without a successor can be rotated. Nothing was "
                 "changed."
             )
-        of_old = gettext_noop("Rotated. Successor")
-        of_new = gettext_noop("Successor of")
-        old_messages = [(old, f"{of_old}: {new.hint}…") for old, new, _secret in issued]
-        new_messages = [(new, f"{of_new}: {old.hint}…") for old, new, _secret in issued]
-        log_rows(request.user, CHANGE, old_messages)
-        log_rows(request.user, ADDITION, new_messages)
-        secrets = [(new, secret, old) for old, new, secret in issued]
+        of_old = []
+        of_new = []
+        secrets = []
+        for old, new, secret in issued:
+            of_old.append((old, f"{ROTATED}: {new.hint}…"))
+            of_new.append((new, f"{SUCCESSOR}: {old.hint}…"))
+            secrets.append((new, secret, old))
+        log_rows(request.user, CHANGE, of_old)
+        log_rows(request.user, ADDITION, of_new)
         return self.show_secrets(request, secrets)
 
     def details(self, row: T) -> list[Any]:

@@ -30,7 +30,12 @@ class TokenAuthentication(authentication.TokenAuthentication):
         return f"This path takes `Authorization: {self.keyword} <{placeholder}>`."
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
-        header = request.META.get("HTTP_AUTHORIZATION", "")
+        header = request.META.get("HTTP_AUTHORIZATION")
+        if header is None:
+            return None
+        # Granian passes a value that is not ASCII as an empty one.
+        if not header:
+            raise InvalidToken("The header Authorization is empty or not ASCII.")
         header = header.replace("\t", " ").strip(" ")
         scheme, _, credentials = header.partition(" ")
         if scheme.lower() != self.keyword.lower():

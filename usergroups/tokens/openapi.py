@@ -23,7 +23,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return component_name(self.target.model)
+        return component_name(type(self.target)).removesuffix("Authentication")
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         keyword = self.target.keyword

@@ -61,7 +61,7 @@ class Command(OperatorCommand):
             "--port", type=int, default=8000, help="The port to serve on."
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         port = options["port"]
         serves = not options["no_serve"]
         if not 0 < port < 2**16:

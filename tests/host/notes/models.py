@@ -16,6 +16,7 @@ __all__ = [
     "Note",
     "Person",
     "Pin",
+    "Rating",
     "ReportToken",
     "Share",
     "Step",
@@ -41,6 +42,11 @@ class Mention(models.Model):
 
 class Mark(models.Model):
     user_group = models.ForeignKey("usergroups.UserGroup", models.SET_NULL, null=True)
+
+
+class Rating(models.Model):
+    bookmark = models.OneToOneField("bookmarks.Bookmark", models.CASCADE)
+    stars = models.PositiveSmallIntegerField()
 
 
 class Highlight(models.Model):

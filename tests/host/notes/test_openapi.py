@@ -4,10 +4,13 @@ import json
 
 import pytest
 from django.core.management import call_command
+from django.urls import include, path
+from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 
 from tests.host.notes import api_urls, urls
+from tests.host.notes.ratings import RatingsView
 
 pytestmark = pytest.mark.urls("tests.host.notes.urls")
 
@@ -84,6 +87,36 @@ def test_a_view_that_the_host_has_changed_is_described_with_the_changes():
     assert operation["responses"]["403"]["$ref"].endswith(
         "/UsergroupsInsufficientScopeOrPlanRequired"
     )
+
+
+def test_a_view_that_takes_the_place_of_another_is_described_alone():
+    patterns = [
+        path("v1/bookmarks", RatingsView.as_view()),
+        path("", include("bookmarks.urls")),
+    ]
+    hooks = {
+        **WITHOUT_HOOKS,
+        "PREPROCESSING_HOOKS": ["usergroups.api.openapi.exclude_replaced_views"],
+    }
+    with GENERATOR_STATS.silence():
+        whole = document(hooks, patterns)
+        warnings = {*GENERATOR_STATS._warn_cache, *GENERATOR_STATS._error_cache}
+
+    assert not warnings
+    operations = whole["paths"]["/v1/bookmarks"]
+    assert operations.keys() == {"post"}
+    created = operations["post"]
+    assert created["operationId"] == "create_bookmark"
+    assert created["summary"] == "Create a bookmark"
+    assert created["security"] == [{"NotesLinks": []}]
+    schemes = whole["components"]["securitySchemes"]
+    assert schemes.keys() == {"NotesLinks", "BookmarksAccessToken"}
+    assert "Links" in schemes["NotesLinks"]["description"]
+    body = created["requestBody"]["content"]["application/json"]
+    name = body["schema"]["$ref"].rpartition("/")[2]
+    fields = whole["components"]["schemas"][name]["properties"]
+    assert {"stars", "url", "tags"} <= fields.keys()
+    assert "examples" not in body  # That of the apps lacks the stars.
 
 
 @pytest.mark.django_db

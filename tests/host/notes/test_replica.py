@@ -12,7 +12,14 @@ from django.urls import reverse
 from bookmarks.models import Bookmark
 from tests.admin.actions import act, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.operations import ANSWERED_IN_JSON, OPERATIONS, READS, WRITES, caller
+from tests.operations import (
+    ANSWERED_IN_JSON,
+    OPERATIONS,
+    READS,
+    WRITES,
+    body_of,
+    caller,
+)
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db(databases=["default", "replica"])
@@ -38,8 +45,10 @@ def primary(user_group):
 
 
 @pytest.fixture
-def body(primary):
-    """Return a body for all operations that refers to new objects."""
+def values(primary):
+    """Return the values of fields for all operations, which refer to new
+    objects.
+    """
     collection = str(primary["collection"].pk)
     provided_id = primary["user_group"].provided_id
     return {
@@ -56,9 +65,9 @@ def body(primary):
 
 @pytest.mark.parametrize("name", WRITES)
 def test_a_write_succeeds_although_the_replica_is_empty(
-    api_client, user_group, body, name
+    api_client, user_group, values, name
 ):
-    response = caller(api_client, user_group, name)(body)
+    response = caller(api_client, user_group, name)(body_of(name, values))
 
     assert response.status_code in (200, 201), response.content
     assert {result["status"] for result in response.json().get("results", [])} <= {
@@ -86,14 +95,16 @@ def test_a_list_is_answered_by_the_replica(api_client, user_group, name):
 
 @pytest.mark.parametrize("name", READS_OF_AN_OBJECT)
 def test_a_read_of_an_object_is_answered_by_the_replica(
-    api_client, user_group, body, name
+    api_client, user_group, values, name
 ):
-    assert caller(api_client, user_group, name)(body).status_code == 404
+    assert (
+        caller(api_client, user_group, name)(body_of(name, values)).status_code == 404
+    )
 
 
 @pytest.mark.parametrize("name", ["get_user_group", "get_bookmark"])
 def test_a_revoked_token_is_refused_before_the_replica_knows(
-    api_client, user_group, body, name
+    api_client, user_group, primary, name
 ):
     call = caller(api_client, user_group, name)
     for row in (user_group.team, user_group, call.token):
@@ -101,10 +112,11 @@ def test_a_revoked_token_is_refused_before_the_replica_knows(
         row.save(using="replica", force_insert=True)
     call.token.revoke()
 
-    assert call(body).status_code == 401
+    assert call().status_code == 401
 
 
-def test_conflicts_are_found_in_the_primary_database(api_client, primary, body):
+def test_conflicts_are_found_in_the_primary_database(api_client, primary, values):
+    body = body_of("create_bookmark", values)
     bookmark = BookmarkFactory(
         user_group=primary["user_group"],
         url=body["url"],
@@ -114,7 +126,7 @@ def test_conflicts_are_found_in_the_primary_database(api_client, primary, body):
     create = caller(api_client, primary["user_group"], "create_bookmark")
 
     assert create(body).json()["bookmark"]["id"] == str(bookmark.pk)
-    assert update(body).status_code == 409
+    assert update(body_of("update_bookmark", values)).status_code == 409
 
 
 def test_the_admin_works_on_the_primary_database(admin_client, primary):

@@ -11,7 +11,7 @@ from tests.admin.actions import act, issue, secrets_on, url
 from tests.answers import bookmark_json, detail, errors, user_group_json
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
-from tests.host.notes.models import ReportToken
+from tests.host.notes.models import Rating, ReportToken
 from tests.host.notes.views import BookmarksThrottle
 from tests.usergroups.factories import TeamFactory, TokenFactory, UserGroupFactory
 
@@ -81,6 +81,39 @@ def test_the_results_of_a_batch_have_the_field_of_the_host(api_client, access_to
     bookmark = {**bookmark_json(Bookmark.objects.get()), "is_secure": True}
     assert created == {"status": 201, "success": 1, "bookmark": bookmark}
     assert (invalid["status"], invalid["success"]) == (400, 0)
+
+
+@pytest.fixture
+def rate_bookmark(api_client, access_token):
+    return Caller(api_client, "POST", "/ratings", "Links", access_token)
+
+
+def test_a_field_of_the_host_is_stored_with_the_bookmark(rate_bookmark):
+    created = rate_bookmark({**BODY, "stars": 5})
+    again = rate_bookmark({**BODY, "stars": 4})
+
+    assert (created.status_code, again.status_code) == (201, 200)
+    assert Rating.objects.get().stars == 4
+    assert Rating.objects.get().bookmark == Bookmark.objects.get()
+
+
+def test_an_error_of_a_field_of_the_host_stores_nothing(rate_bookmark):
+    response = rate_bookmark({**BODY, "stars": 6})
+
+    assert errors(response) == [("stars", "max_value")]
+    assert not Bookmark.objects.exists()
+
+
+def test_a_view_of_the_host_has_its_own_scheme_and_methods(
+    rate_bookmark, api_client, access_token
+):
+    as_bearer = Caller(api_client, "POST", "/ratings", "Bearer", access_token)
+
+    response = as_bearer({**BODY, "stars": 5})
+
+    assert errors(response, 401) == [(None, "wrong_scheme")]
+    assert response["WWW-Authenticate"].startswith("Links ")
+    assert errors(rate_bookmark(method="GET"), 405) == [(None, "method_not_allowed")]
 
 
 # Tokens of your own

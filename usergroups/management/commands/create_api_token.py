@@ -44,7 +44,7 @@ class Command(OperatorCommand):
             help="Default: never.",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         fields = {
             name: options[name]
             for name in ("environment", "name", "read_only", "expires_at")

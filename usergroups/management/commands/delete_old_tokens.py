@@ -11,7 +11,7 @@ CHUNK = 1_000  # tokens in a transaction
 class Command(OperatorCommand):
     help = "Deletes tokens that expired or were revoked at least a year ago."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         self.deleted = 0
         for model in apps.get_models():
             if issubclass(model, Token):

@@ -22,7 +22,7 @@ class Command(OperatorCommand):
             "--dry-run", action="store_true", help="Print the SQL without running it."
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         script = SCRIPT.read_text()
         if options["dry_run"]:
             self.stdout.write(script, ending="")

@@ -1,0 +1,218 @@
+"""Each statement of a list reads only the rows of its owner, although one
+owner has almost all rows of the table.
+
+PostgreSQL then expects that a large part of the table matches, and might read
+all of it.
+"""
+
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import pytest
+from django.db import connection
+from django.urls import reverse
+
+from bookmarks.models import Collection
+from tests.bookmarks.factories import AccessTokenFactory
+from tests.conftest import Caller
+from tests.queries import plan_nodes, queries_of
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.api import scan_pages
+from usergroups.api.cursors import Cursor
+
+pytestmark = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no statistics"
+)
+
+ROWS = 20_000
+START = datetime(2026, 1, 1, tzinfo=UTC)
+MIDDLE = START + timedelta(seconds=ROWS // 2)
+END = START + timedelta(seconds=ROWS)
+
+# Every tenth row belongs to the second owner. The table has the rows neither
+# in the order of their creation nor of their last change, so that PostgreSQL
+# expects a page of it for each row.
+FILL_BOOKMARKS = """
+    INSERT INTO bookmarks_bookmark
+        (id, url, url_digest, title, tags, note, created_at, updated_at, user_group_id, collection_id)
+    SELECT gen_random_uuid(), 'https://example.com/' || n, sha256(n::text::bytea), 'Title', '', '',
+        %(start)s + (n * 7919 %% %(rows)s) * interval '1 second', %(start)s + (n * 4817 %% %(rows)s) * interval '1 second',
+        CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END,
+        CASE n %% 100 WHEN 0 THEN %(of_small)s::uuid WHEN 1 THEN %(of_large)s::uuid END
+    FROM generate_series(1, %(rows)s) n
+"""
+FILL_COLLECTIONS = """
+    INSERT INTO bookmarks_collection (id, name, created_at, updated_at, user_group_id)
+    SELECT gen_random_uuid(), 'Name ' || n,
+        %(start)s + (n * 7919 %% %(rows)s) * interval '1 second', %(start)s + (n * 4817 %% %(rows)s) * interval '1 second',
+        CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END
+    FROM generate_series(1, %(rows)s) n
+"""
+FILL_USER_GROUPS = """
+    INSERT INTO usergroups_usergroup
+        (team_id, environment, provided_id, name, token, mapping, created_at, updated_at)
+    SELECT CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END,
+        '', 'id_' || n, 'Customer ' || n, 'ugt_' || n, '{}',
+        %(start)s + (n * 7919 %% %(rows)s) * interval '1 second', %(start)s + (n * 4817 %% %(rows)s) * interval '1 second'
+    FROM generate_series(1, %(rows)s) n
+"""
+
+
+def fill(sql, **params):
+    with connection.cursor() as cursor:
+        cursor.execute(sql, {"start": START, "rows": ROWS, **params})
+        cursor.execute("ANALYZE")
+
+
+@pytest.fixture(params=["large", "small"])
+def owner(request, db):
+    """Return a user group that, with its team, has 90 % of the rows, or 10 %."""
+    groups = {"large": UserGroupFactory(), "small": UserGroupFactory()}
+    collections = {
+        name: Collection.objects.create(user_group=group, name="Collection")
+        for name, group in groups.items()
+    }
+    keys = {name: group.pk for name, group in groups.items()}
+    fill(
+        FILL_BOOKMARKS,
+        **keys,
+        of_large=collections["large"].pk,
+        of_small=collections["small"].pk,
+    )
+    fill(FILL_COLLECTIONS, **keys)
+    fill(FILL_USER_GROUPS, **{name: group.team_id for name, group in groups.items()})
+    return groups[request.param]
+
+
+BOOKMARK_FILTERS = {
+    "all": {},
+    "collection": {"collection": "ID"},
+    "no collection": {"collection": ""},
+    "url": {"url": "https://example.com/20"},
+    "text": {"q": "nowhere"},
+    "tag": {"tag": ["one"]},
+    "many tags": {"tag": [f"tag {n}" for n in range(50)]},
+    "text and collection": {"q": "nowhere", "collection": "ID"},
+    "tags and no collection": {"tag": [*"abcdefghij"], "collection": ""},
+    "tags and URL": {"tag": ["one"], "url": "https://example.com/20"},
+}
+FILTERS = {
+    "bookmarks:bookmarks": BOOKMARK_FILTERS,
+    "bookmarks:collections": {"all": {}, "name": {"name": "Name 20"}},
+    "usergroups:users": {"all": {}, "name": {"name": "Nobody"}},
+}
+TABLES = {
+    "bookmarks:bookmarks": "bookmarks_bookmark",
+    "bookmarks:collections": "bookmarks_collection",
+    "usergroups:users": "usergroups_usergroup",
+}
+OWNERS = {"bookmarks": "user_group_id = ", "usergroups": "team_id = "}
+TIMES = {
+    "any time": {},
+    "created since the start": {"created_since": START},
+    "created since the end": {"created_since": END},
+    "updated since the start": {"updated_since": START},
+    "updated since the end": {"updated_since": END},
+    "created and updated since the middle": {
+        "created_since": MIDDLE,
+        "updated_since": MIDDLE,
+    },
+}
+KEYS = {
+    "bookmarks:bookmarks": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
+    "bookmarks:collections": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
+    "usergroups:users": "id_1",
+}
+
+
+def queries_of_list(url_name, owner):
+    """Yield the name and the query parameters of each kind of page."""
+    collection = Collection.objects.get(user_group=owner, name="Collection")
+    times = TIMES
+    if url_name != "bookmarks:bookmarks":
+        times = {
+            name: query for name, query in TIMES.items() if "created_since" not in query
+        }
+    for filters, time, order, direction in product(
+        FILTERS[url_name],
+        times,
+        ["newest", "oldest"],
+        ["first", "next", "previous"],
+    ):
+        query = {**FILTERS[url_name][filters], "order": order}
+        if query.get("collection"):
+            query["collection"] = str(collection.pk)
+        query |= {name: value.isoformat() for name, value in times[time].items()}
+        if direction != "first":
+            time_field = "updated_at" if "updated_since" in query else "created_at"
+            until = END if order == "oldest" else None
+            query["cursor"] = Cursor(
+                MIDDLE, KEYS[url_name], direction == "previous", until, time_field
+            ).encode()
+        yield ", ".join([filters, time, order, direction]), query
+
+
+@pytest.fixture
+def call_of_owner(api_client, owner):
+    """Return a function that requests a list with a token of the owner."""
+    tokens = {
+        "Bearer": AccessTokenFactory(user_group=owner, recently_used=True),
+        "Token": ApiTokenFactory(team=owner.team, recently_used=True),
+    }
+
+    def call(url_name, query):
+        scheme = "Bearer" if url_name.startswith("bookmarks:") else "Token"
+        call = Caller(api_client, "GET", reverse(url_name), scheme, tokens[scheme])
+        response = call(query=query)
+        assert response.status_code == 200, response.content
+
+    return call
+
+
+@pytest.mark.parametrize("url_name", FILTERS)
+def test_each_statement_of_a_list_reads_an_index_of_its_owner(
+    call_of_owner, owner, url_name, monkeypatch
+):
+    # of 2,000 or 18,000
+    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 200)
+    app = url_name.partition(":")[0]
+    wrong = {}
+    for name, query in queries_of_list(url_name, owner):
+        statements = [
+            sql
+            for sql in queries_of(call_of_owner, url_name, query)
+            if f'FROM "{TABLES[url_name]}"' in sql
+        ]
+        assert statements
+        for sql in statements:
+            for node in plan_nodes(sql):
+                is_index = "Index Name" in node
+                of_owner = OWNERS[app] in node.get("Index Cond", "")
+                if node["Node Type"] == "Seq Scan" or (is_index and not of_owner):
+                    wrong[name] = node["Node Type"]
+
+    assert wrong == {}
+
+
+def test_a_page_of_changes_begins_at_its_cursor(call_of_owner, owner):
+    """Otherwise, PostgreSQL would skip the rows since ``updated_since`` or
+    until the time of the first page.
+    """
+    blocks = {}
+    for order, backwards in product(["newest", "oldest"], [False, True]):
+        cursor = Cursor(
+            MIDDLE, KEYS["bookmarks:bookmarks"], backwards, END, "updated_at"
+        )
+        query = {
+            "updated_since": START.isoformat(),
+            "order": order,
+            "limit": 1,
+            "cursor": cursor.encode(),
+        }
+        *_, page = queries_of(call_of_owner, "bookmarks:bookmarks", query)
+        plan = plan_nodes(page, "ANALYZE, BUFFERS, FORMAT JSON")
+        blocks[order, backwards] = plan[0]["Shared Hit Blocks"]
+
+    # at most three levels of the index, and two rows with the next page of
+    # the index
+    assert {key: number for key, number in blocks.items() if number > 6} == {}

@@ -1,0 +1,78 @@
+"""Check the fields of a JSON object before a serializer validates them."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.serializers import Serializer
+
+from .strict_json import UncheckedObject, Unstorable, check_storable
+
+
+def check_fields(data: Mapping[str, Any], serializer: Serializer[Any]) -> None:
+    """Raise ValidationError for fields with values that cannot be stored, or
+    else for fields that the serializer does not know, because a misspelt one
+    must not be lost.
+    """
+    if isinstance(data, UncheckedObject):
+        problems = _unstorable_fields(data, serializer)
+        if problems:
+            raise ValidationError(problems)
+    known = known_fields(type(serializer))
+    if data.keys() - known:
+        detail = ErrorDetail(
+            f"Unknown field. Known are: {', '.join(sorted(known))}.", "unknown_field"
+        )
+        raise ValidationError({name: [detail] for name in data if name not in known})
+
+
+@cache
+def known_fields(serializer: type[Serializer[Any]]) -> frozenset[str]:
+    """Return the names of the fields that a body of this class may have.
+
+    The attribute ``answer`` of the class is the serializer of answers about
+    the same object, if what was read can be sent back. Those of its fields
+    that the class lacks are ignored.
+    """
+    names = {*serializer().fields}
+    answer: type[Serializer[Any]] | None = getattr(serializer, "answer", None)
+    if answer is not None:
+        names.update(answer().fields)
+    return frozenset(names)
+
+
+def _unstorable_fields(
+    data: Mapping[str, Any], serializer: Serializer[Any]
+) -> dict[str, list[ErrorDetail]]:
+    """Return an error for each path whose value cannot be stored."""
+    problems = {}
+    for path, value in _values_by_path(data, serializer):
+        try:
+            check_storable(value)
+        except Unstorable as error:
+            problems[path] = [ErrorDetail(str(error), error.code)]
+    return problems
+
+
+def _values_by_path(
+    data: Mapping[str, Any], serializer: Serializer[Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the keys and values of an object, and those directly in its
+    values, with their paths.
+
+    Paths are not longer, so that a long key is in only a few of them.
+    """
+    for name, value in data.items():
+        yield name, name
+        # A BatchField reports the errors of its items in their results.
+        if hasattr(serializer.fields.get(name), "has_results"):
+            continue
+        if isinstance(value, dict):
+            for key, item in value.items():
+                yield f"{name}.{key}", {key: item}
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                yield f"{name}.{index}", item
+        else:
+            yield name, value

@@ -1,0 +1,113 @@
+"""What the admin says about the state of a token: a filter of lists, and the
+sentences at the top of its page.
+"""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, JSONField, Min, OuterRef, Subquery
+from django.db.models.functions import Coalesce, JSONObject
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
+
+from usergroups.admin_tools.cells import relative_time
+from usergroups.admin_tools.history import last_operator
+
+from .models import Token, TokenQuerySet, TokenState
+
+# The beginnings of messages in the history.
+REVOKED = gettext_noop("Revoked.")
+ROTATED = gettext_noop("Rotated. Successor")
+SUCCESSOR = gettext_noop("Successor of")
+
+
+class TokenStateFilter(admin.SimpleListFilter):
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(
+        self, request: HttpRequest, model_admin: object
+    ) -> list[tuple[Any, Any]]:
+        return [*TokenState.choices, ("unused", _("Not used for 90 days"))]
+
+    def queryset(  # type: ignore[override]
+        self, request: HttpRequest, queryset: TokenQuerySet[Any]
+    ) -> TokenQuerySet[Any]:
+        value = self.value()
+        if value == "unused":
+            return queryset.unused()
+        if value in TokenState.values:
+            return queryset.in_state(value)
+        return queryset
+
+
+def with_rotations(tokens: TokenQuerySet[Any]) -> TokenQuerySet[Any]:
+    """Add the tokens that each token was replaced by, as ``successor``, and
+    that it replaces, as ``predecessor``: ``{"pk", "hint", "name"}`` or None.
+
+    A successor is created at the time of the rotation. If several tokens of
+    the owner were rotated together, their names tell them apart.
+    """
+    owner = {tokens.model.owner_field: OuterRef(tokens.model.owner_field)}
+    others = tokens.model.objects.filter(**owner)
+    return tokens.annotate(
+        successor=_only(others.filter(created_at=OuterRef("rotated_at"))),
+        predecessor=_only(others.filter(rotated_at=OuterRef("created_at"))),
+    )
+
+
+def _only(tokens: TokenQuerySet[Any]) -> Coalesce:
+    """Return an expression for the only one of these tokens, or else for the
+    only one that also has the name.
+    """
+    same_name = tokens.filter(name=OuterRef("name"))
+    return Coalesce(_only_row(tokens), _only_row(same_name))
+
+
+def _only_row(tokens: TokenQuerySet[Any]) -> Subquery:
+    names = tokens.order_by().values(tokens.model.owner_field)
+    only = names.annotate(number=Count("pk")).filter(number=1)
+    row = JSONObject(pk=Min("pk"), hint=Min("hint"), name=Min("name"))
+    return Subquery(only.values(row=row), output_field=JSONField())
+
+
+def state_sentence(token: Token) -> str:
+    """Return what the state of a token means for calls, and who revoked it."""
+    expires = relative_time(token.expires_at)
+    scope = gettext("It can read and write.")
+    if token.read_only:
+        scope = gettext("It can only read.")
+    match token.state:
+        case TokenState.REVOKED:
+            return revoked_sentence(token)
+        case TokenState.EXPIRED:
+            return format_html(gettext("Expired {}. Calls get 401."), expires)
+        case TokenState.ROTATED:
+            text = gettext("Rotated {}, and expires {}. Until then, both tokens work.")
+            return format_html(text, relative_time(token.rotated_at), expires)
+        case TokenState.EXPIRING:
+            return format_html(gettext("Expires {}. {}"), expires, scope)
+        case _:
+            return format_html(gettext("The token works. {}"), scope)
+
+
+def revoked_sentence(token: Token) -> str:
+    """Return when a token was revoked, and by which operator."""
+    revoked = relative_time(token.revoked_at)
+    operator = last_operator(token, REVOKED)
+    if not operator:
+        return format_html(gettext("Revoked {}. Calls get 401."), revoked)
+    text = gettext("Revoked {time} by {operator}. Calls get 401.")
+    return format_html(text, time=revoked, operator=operator)
+
+
+def successor_sentence(token: Token, link: str) -> str:
+    """Return what replaced a token, with this link, when, and who did it."""
+    rotated = relative_time(token.rotated_at)
+    operator = last_operator(token, ROTATED)
+    if not operator:
+        return format_html(gettext("Replaced by {} {}."), link, rotated)
+    text = gettext("Replaced by {token} {time} by {operator}.")
+    return format_html(text, token=link, time=rotated, operator=operator)
