@@ -25,6 +25,12 @@ from usergroups.api.openapi import (
 )
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
+from usergroups.tokens.openapi import (
+    DESCRIPTION,
+    TOKEN,
+    describe_rotation,
+    token_operation,
+)
 
 from . import exceptions
 from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
@@ -387,6 +393,21 @@ SECRET = "bma_4Hk6yLq0ZxWv9TnS2cBd8RfGj5MpUe3oKa1QhXw7"  # noqa: S105  # an exam
 access_token_operation = partial(operation, tags=["Access tokens"])
 ACCESS_TOKEN_ID = id_parameter("The access token's `id`.", ACCESS_TOKEN["id"])
 
+get_access_token = token_operation(
+    "get_access_token",
+    summary="Describe the access token",
+    description=DESCRIPTION,
+    responses={
+        200: success_response(
+            "The token, with its user group.", token=TOKEN, user_group=USER_GROUP
+        )
+    },
+)
+
+rotate_access_token = describe_rotation(
+    "rotate_access_token", "Rotate the access token", SECRET
+)
+
 list_access_tokens = access_token_operation(
     "list_access_tokens",
     summary="List access tokens",
@@ -434,4 +455,76 @@ revoke_access_token = access_token_operation(
     parameters=[ACCESS_TOKEN_ID],
     responses={200: success_response("The access token is revoked.")},
     errors=[exceptions.AccessTokenNotFound()],
+)
+
+NEW_ACCESS_TOKEN = {**ACCESS_TOKEN, "secret": SECRET}
+
+issue_access_tokens = access_token_operation(
+    "issue_access_tokens",
+    summary="Issue many access tokens",
+    description=(
+        "Issues an access token for each of up to 1,000 user groups, all with the same "
+        "name, rights and lifetime. A user group that is listed twice gets two tokens. "
+        "`results` lists one result for each user group, in the same order: the "
+        "`status` and the body that a single request would return. Only this response "
+        "has the secrets."
+    ),
+    body={
+        "user_group_ids": ["example_1", "unknown"],
+        "name": ACCESS_TOKEN["name"],
+        "read_only": False,
+        "expires_in": 2_592_000,
+    },
+    responses={
+        200: success_response(
+            "The result of each user group.",
+            results=[
+                {"status": 201, "success": 1, "access_token": NEW_ACCESS_TOKEN},
+                batches.failed(UserGroupNotFound()),
+            ],
+        )
+    },
+    errors=[MissingField("user_group_ids")],
+)
+
+revoke_access_tokens = access_token_operation(
+    "revoke_access_tokens",
+    summary="Revoke many access tokens",
+    description=(
+        "Revokes up to 1,000 access tokens permanently. `results` lists one result for "
+        "each id, in the same order: the `status` and the body that a single request "
+        "would return."
+    ),
+    body={"ids": [ACCESS_TOKEN["id"], "unknown"]},
+    responses={
+        200: success_response(
+            "The result of each id.",
+            results=[
+                {"status": 200, "success": 1},
+                batches.failed(exceptions.AccessTokenNotFound()),
+            ],
+        )
+    },
+    errors=[MissingField("ids")],
+)
+
+list_team_access_tokens = access_token_operation(
+    "list_team_access_tokens",
+    summary="List the access tokens of all user groups",
+    description=(
+        "Lists the access tokens of all user groups of the API token's team in the API "
+        "token's environment, including expired and revoked ones, without their "
+        "secrets."
+    ),
+    query={
+        **page_query(bytes.fromhex(ACCESS_TOKEN["id"])),
+        "expires_before": ACCESS_TOKEN["expires_at"],
+    },
+    responses={
+        200: page_response(
+            "A page of access tokens.",
+            access_tokens=[{**ACCESS_TOKEN, "user_group_id": "example_1"}],
+        )
+    },
+    errors=[INVALID_LIMIT],
 )

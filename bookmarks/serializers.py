@@ -29,12 +29,14 @@ from usergroups.api.fields import (
 )
 from usergroups.api.page_queries import PageQuery
 from usergroups.api.pagination import PageEnvelope
+from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
     UserGroupIdQuery,
     UserGroupIdSerializer,
     UserGroupSerializer,
 )
 from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
+from usergroups.tokens.serializers import TokenEnvelope
 
 from . import web_url
 from .exceptions import NO_SUCH_COLLECTION
@@ -486,8 +488,8 @@ class ExportQuery(serializers.Serializer[Any]):
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
 
 
-class AccessTokenCreateSerializer(UserGroupIdSerializer):
-    """A new access token."""
+class NewAccessTokenSerializer(serializers.Serializer[Any]):
+    """The fields of new access tokens."""
 
     name = TextField(
         required=False,
@@ -509,6 +511,27 @@ class AccessTokenCreateSerializer(UserGroupIdSerializer):
             "The number of seconds until the token expires. Without it, the token "
             "never expires."
         ),
+    )
+
+
+class AccessTokenCreateSerializer(UserGroupIdSerializer, NewAccessTokenSerializer):
+    """A new access token."""
+
+
+class AccessTokenBatchSerializer(NewAccessTokenSerializer):
+    """New access tokens, one for each of several user groups."""
+
+    user_group_ids = BatchField(
+        child=TextField(max_length=MAX_ID_LENGTH),
+        help_text="Your own identifiers of up to 1,000 user groups.",
+    )
+
+
+class AccessTokenIdsSerializer(serializers.Serializer[Any]):
+    """The ids of access tokens."""
+
+    ids = BatchField(
+        child=TextField(), help_text="The ids of up to 1,000 access tokens."
     )
 
 
@@ -549,3 +572,44 @@ class AccessTokenListQuery(UserGroupIdQuery, PageQuery):
 
 class AccessTokenListEnvelope(PageEnvelope):
     access_tokens = AccessTokenSerializer(many=True)
+
+
+class TeamAccessTokenSerializer(AccessTokenSerializer):
+    """An access token with the id of its user group."""
+
+    user_group_id = serializers.CharField(
+        source="user_group.provided_id",
+        help_text="Your own identifier of the token's user group.",
+    )
+
+
+class TeamAccessTokenListQuery(PageQuery):
+    cursor = CursorField(bytes.fromhex)
+    expires_before = TimestampField(
+        required=False,
+        help_text=(
+            "Only access tokens that expire, or have expired, before this time. A page "
+            "may have fewer access tokens than `limit`, even none, although more "
+            "follow: request `next` until it is null."
+        ),
+    )
+
+
+class TeamAccessTokenListEnvelope(PageEnvelope):
+    access_tokens = TeamAccessTokenSerializer(many=True)
+
+
+class AccessTokenResultSerializer(ResultSerializer):
+    access_token = IssuedAccessTokenSerializer(required=False)
+
+
+class AccessTokenBatchEnvelope(Envelope):
+    results = ResultsField(AccessTokenResultSerializer)
+
+
+class AccessTokenRevocationEnvelope(Envelope):
+    results = ResultsField(ResultSerializer)
+
+
+class DescribedAccessTokenEnvelope(TokenEnvelope):
+    user_group = UserGroupSerializer()

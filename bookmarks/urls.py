@@ -6,6 +6,8 @@ from . import views
 
 app_name = "bookmarks"
 urlpatterns = [
+    path("v1/token", views.DescribeAccessTokenView.as_view(), name="token"),
+    path("v1/token/rotate", views.RotateAccessTokenView.as_view(), name="token-rotate"),
     path("v1/bookmarks", views.BookmarksView.as_view(), name="bookmarks"),
     path(
         "v1/bookmarks/batch", views.BookmarkBatchView.as_view(), name="bookmarks-batch"

@@ -61,6 +61,8 @@ class Operation(NamedTuple):
 
 
 OPERATIONS = {
+    "get_api_token": Operation("GET", "usergroups:token"),
+    "rotate_api_token": Operation("POST", "usergroups:token-rotate", has_body=True),
     "get_user_group": Operation(
         "GET", "usergroups:user", user_group_in="query", returns="user group"
     ),
@@ -113,6 +115,18 @@ OPERATIONS = {
     "revoke_access_token": Operation(
         "DELETE", "access_tokens:access-token", object_in_path="access token"
     ),
+    "issue_access_tokens": Operation(
+        "POST", "access_tokens:access-tokens-batch", has_body=True, is_costly=True
+    ),
+    "revoke_access_tokens": Operation(
+        "POST",
+        "access_tokens:access-tokens-batch-revoke",
+        has_body=True,
+        is_costly=True,
+    ),
+    "list_team_access_tokens": Operation("GET", "access_tokens:team-access-tokens"),
+    "get_access_token": Operation("GET", "bookmarks:token"),
+    "rotate_access_token": Operation("POST", "bookmarks:token-rotate", has_body=True),
     "list_bookmarks": Operation("GET", "bookmarks:bookmarks"),
     "create_bookmark": Operation(
         "POST", "bookmarks:bookmarks", has_body=True, returns="bookmark"

@@ -15,6 +15,7 @@ from .api.openapi import (
     success_response,
 )
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
+from .tokens.openapi import DESCRIPTION, TOKEN, describe_rotation, token_operation
 
 USER_GROUP = {
     "team_id": 3,
@@ -52,6 +53,26 @@ INVALID_LIMIT = ValidationError(
 )
 INVALID_MAPPING = ValidationError(
     {"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}}
+)
+
+get_api_token = token_operation(
+    "get_api_token",
+    summary="Describe the API token",
+    description=DESCRIPTION,
+    responses={
+        200: success_response(
+            "The token, with its team and environment.",
+            token={**TOKEN, "name": "CI", "hint": "uga_8Tz2"},
+            team_id=3,
+            api_environment_tag="Customer",
+        )
+    },
+)
+
+rotate_api_token = describe_rotation(
+    "rotate_api_token",
+    "Rotate the API token",
+    "uga_8Tz2vNq5XcWk1LmR7yJd4PfHs9BgE6aUo3KtQiZx0",
 )
 
 document = partial(operation, tags=["User groups"])

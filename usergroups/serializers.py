@@ -27,6 +27,7 @@ from .models import (
     Environment,
     UserGroup,
 )
+from .tokens.serializers import TokenEnvelope
 
 
 @extend_schema_field(
@@ -198,6 +199,13 @@ class UserGroupDetailEnvelope(Envelope):
 class NewUserGroupEnvelope(UserGroupEnvelope):
     new_user_group = serializers.BooleanField(
         help_text="Whether the call created the user group."
+    )
+
+
+class ApiTokenEnvelope(TokenEnvelope):
+    team_id = serializers.IntegerField(help_text="The id of the token's team.")
+    api_environment_tag = EnvironmentField(
+        allow_null=True, help_text="The environment of the token, or null for none."
     )
 
 

@@ -3,7 +3,9 @@
 from django.urls import path
 
 from .views import (
+    DescribeApiTokenView,
     ResolveView,
+    RotateApiTokenView,
     RotateUserGroupTokenView,
     UserGroupBatchDeletionView,
     UserGroupBatchView,
@@ -13,6 +15,8 @@ from .views import (
 
 app_name = "usergroups"
 urlpatterns = [
+    path("api/token", DescribeApiTokenView.as_view(), name="token"),
+    path("api/token/rotate", RotateApiTokenView.as_view(), name="token-rotate"),
     path("api/user", UserGroupView.as_view(), name="user"),
     path("api/user/resolve", ResolveView.as_view(), name="user-resolve"),
     path("api/user/token", RotateUserGroupTokenView.as_view(), name="user-token"),

@@ -30,7 +30,7 @@ from .exceptions import (
 )
 from .models import ApiToken, UserGroup
 from .querysets import LARGE_FIELDS, Upserted, UserGroupQuerySet, name_begins_with
-from .tokens.views import TokenView
+from .tokens.views import RotateTokenView, TokenView
 
 
 class ApiTokenView(TokenView):
@@ -58,6 +58,27 @@ class ApiTokenView(TokenView):
         """
         query = urlencode({"user_group_id": user_group.provided_id})
         return f"{escape_uri_path(self.request.path)}?{query}"
+
+
+class DescribeApiTokenView(ApiTokenView):
+    response_serializers = {"GET": serializers.ApiTokenEnvelope}
+
+    @openapi.get_api_token
+    def get(self, request: Request) -> Response:
+        token = self.token
+        return self.respond(
+            {
+                "token": token,
+                "team_id": token.team_id,
+                "api_environment_tag": token.environment,
+            }
+        )
+
+
+class RotateApiTokenView(RotateTokenView, ApiTokenView):
+    @openapi.rotate_api_token
+    def post(self, request: Request) -> Response:
+        return self.rotate(request)
 
 
 class UserGroupView(ApiTokenView):

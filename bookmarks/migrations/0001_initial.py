@@ -74,6 +74,8 @@ class Migration(migrations.Migration):
                 ('last_used_address', models.CharField(default='', editable=False, help_text="The client's address. For IPv6, the first address of its /64 network.", max_length=39, verbose_name='last used from')),
                 ('last_used_agent', models.CharField(default='', editable=False, help_text='What the client calls itself: its User-Agent header.', max_length=255, verbose_name='last used by')),
                 ('user_group', models.ForeignKey(db_index=False, help_text='The token gives access to the bookmarks and collections of this user group only.', on_delete=django.db.models.deletion.CASCADE, related_name='access_tokens', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
+                ('team', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=f'{USERGROUPS}.team')),
+                ('environment', models.CharField(blank=True, editable=False, max_length=8)),
             ],
             options={
                 'verbose_name': 'access token',
@@ -82,6 +84,7 @@ class Migration(migrations.Migration):
                 'indexes': [
                     models.Index(fields=['user_group', 'created_at', 'digest'], name='bookmarks_tokens_by_group'),
                     models.Index(fields=['user_group', 'revoked_at', 'expires_at'], name='bookmarks_tokens_by_state'),
+                    models.Index(fields=['team', 'environment', 'created_at', 'digest'], name='bookmarks_tokens_by_team'),
                 ],
             },
         ),

@@ -34,6 +34,7 @@ def valid_body(request, user_group):
         "bookmarks": [],
         "ids": [],
         "urls": [],
+        "grace": 3600,
         "user_group_ids": [],
         "collection": None,
         "token": user_group.token,

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from django.db import connection
 
-from tests.bookmarks.factories import BookmarkFactory
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.operations import OPERATIONS, caller
 from tests.queries import queries_of
 from tests.signals import received
@@ -22,7 +22,17 @@ NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.
 UPDATES = {"postgresql": ["update"], "sqlite": ["update"] * 2}[connection.vendor]
 """The updates of 100 bookmarks. SQLite limits the parameters of a statement."""
 
+ROTATION = [
+    "active tokens that never expire",
+    "active tokens that expire",
+    "token, locked",
+    "insert",
+    "update",
+]
+
 STATEMENTS = {
+    "get_api_token": [OF_TEAM],
+    "rotate_api_token": [OF_TEAM, *ROTATION],
     "get_user_group": [OF_TEAM, "group"],
     "create_user_group": [OF_TEAM, "group"],
     "update_user_group": [OF_TEAM, "update"],
@@ -59,6 +69,11 @@ STATEMENTS = {
         "update",
         "time of the revocation",
     ],
+    "issue_access_tokens": [OF_TEAM],
+    "revoke_access_tokens": [OF_TEAM],
+    "list_team_access_tokens": [OF_TEAM, "page"],
+    "get_access_token": [OF_GROUP],
+    "rotate_access_token": [OF_GROUP, *ROTATION],
     "list_bookmarks": [OF_GROUP, "page"],
     "create_bookmark": [OF_GROUP, "insert"],
     "create_bookmarks": [OF_GROUP],
@@ -120,9 +135,9 @@ def test_only_deletions_of_bookmarks_take_more_statements_with_receivers(
 
 
 @pytest.fixture
-def stored(user_group, collection, call_bookmarks):
-    """Return the rows that the calls need, and a function that calls the API
-    with an access token.
+def stored(user_group, collection, call_bookmarks, call_access_tokens):
+    """Return the rows that the calls need, and functions that call the API
+    with an access token and with an API token.
     """
     bookmarks = BookmarkFactory.create_batch(
         100, user_group=user_group, collection=collection
@@ -133,7 +148,12 @@ def stored(user_group, collection, call_bookmarks):
         bookmark=bookmarks[0],
         bookmarks=bookmarks,
         ids=[str(bookmark.pk) for bookmark in bookmarks],
+        token_ids=[
+            token.public_id
+            for token in AccessTokenFactory.create_batch(10, user_group=user_group)
+        ],
         call=call_bookmarks,
+        call_access_tokens=call_access_tokens,
     )
 
 
@@ -247,6 +267,38 @@ CALLS = {
             body={"urls": [bookmark.url for bookmark in stored.bookmarks]},
         ),
         [OF_GROUP, "bookmarks"],
+    ),
+    "POST rotation without a grace period": (
+        lambda stored: stored.call("POST", "token-rotate", body={}),
+        [OF_GROUP, "token, locked", "insert", "update"],
+    ),
+    "POST batch of access tokens": (
+        lambda stored: stored.call_access_tokens(
+            "POST",
+            "access-tokens-batch",
+            body={"user_group_ids": [stored.user_group.provided_id] * 10},
+        ),
+        [
+            OF_TEAM,
+            "groups",
+            "active tokens that never expire",
+            "active tokens that expire",
+            "insert",
+        ],
+    ),
+    "POST batch of revocations": (
+        lambda stored: stored.call_access_tokens(
+            "POST", "access-tokens-batch-revoke", body={"ids": stored.token_ids}
+        ),
+        [OF_TEAM, "digests", "tokens, locked", "update"],
+    ),
+    "GET access tokens by expiry": (
+        lambda stored: stored.call_access_tokens(
+            "GET",
+            "team-access-tokens",
+            query={"expires_before": "2100-01-01T00:00:00Z"},
+        ),
+        [OF_TEAM, "last token to search", "page"],
     ),
     "POST batch to move": (
         lambda stored: stored.call(
