@@ -92,4 +92,4 @@ def test_schemathesis_finds_no_failure(service, tmp_path):
     )
 
     assert result.returncode == 0, result.stdout
-    assert "Tested: 33" in result.stdout  # all operations
+    assert "Tested: 35" in result.stdout  # all operations
