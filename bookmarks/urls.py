@@ -22,6 +22,11 @@ urlpatterns = [
         views.BookmarkBatchMoveView.as_view(),
         name="bookmarks-batch-move",
     ),
+    path(
+        "v1/bookmarks/lookup",
+        views.BookmarkLookupView.as_view(),
+        name="bookmarks-lookup",
+    ),
     path("v1/bookmarks/<str:id>", views.BookmarkView.as_view(), name="bookmark"),
     path("v1/collections", views.CollectionsView.as_view(), name="collections"),
     path("v1/collections/<str:id>", views.CollectionView.as_view(), name="collection"),

@@ -103,6 +103,9 @@ OPERATIONS = {
         max_body_size=8 * MIB,
         is_costly=True,
     ),
+    "delete_user_groups": Operation(
+        "POST", "usergroups:users-batch-delete", has_body=True, is_costly=True
+    ),
     "resolve_user_group": Operation(
         "POST",
         "usergroups:user-resolve",
@@ -148,6 +151,14 @@ OPERATIONS = {
     ),
     "move_bookmarks": Operation(
         "POST", "bookmarks:bookmarks-batch-move", has_body=True, is_costly=True
+    ),
+    "lookup_bookmarks": Operation(
+        "POST",
+        "bookmarks:bookmarks-lookup",
+        has_body=True,
+        is_read=True,
+        max_body_size=8 * MIB,
+        is_costly=True,
     ),
     "get_bookmark": Operation(
         "GET", "bookmarks:bookmark", object_in_path="bookmark", returns="bookmark"

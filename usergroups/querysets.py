@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
@@ -34,6 +34,15 @@ def name_begins_with(text: str) -> Exact:
     """
     # Not with __startswith, because LIKE ignores the letter case on SQLite.
     return Exact(Left("name", len(text)), text)
+
+
+class Upserted(NamedTuple):
+    """What an upsert did for an item."""
+
+    user_group: "UserGroup"
+    created: bool
+    changed: bool
+    """Whether the group was created or changed."""
 
 
 class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
@@ -187,10 +196,8 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
 
     def upsert(
         self, items: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]
-    ) -> list[tuple["UserGroup", bool]]:
+    ) -> list[Upserted]:
         """Update or create a group for each item.
-
-        Return the groups, and whether each was created.
 
         An item is a dict of ``provided_id`` and any other fields. If several
         items have the same id, later values override earlier ones. Either all
@@ -201,23 +208,25 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         wanted: dict[str, dict[str, Any]] = {}
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
-        stored, created = retry_on_conflict(
+        stored, created, changed = retry_on_conflict(
             lambda: groups._upsert(wanted, scope), groups.db
         )
         results = []
         for item in items:
             key = item["provided_id"]
-            results.append((stored[key], key in created))
-            # Only the first item of a new group has created it.
+            results.append(Upserted(stored[key], key in created, key in changed))
+            # Only the first item of a group counts as its write.
             created.discard(key)
+            changed.discard(key)
         return results
 
     def _upsert(
         self, wanted: dict[str, dict[str, Any]], scope: Mapping[str, Any]
-    ) -> tuple[dict[str, "UserGroup"], set[str]]:
+    ) -> tuple[dict[str, "UserGroup"], set[str], set[str]]:
         """Store the merged items, by id, in the current transaction.
 
-        Return the groups by id, and the new ids.
+        Return the groups by id, the ids of the new ones, and the ids of those
+        that are new or changed.
         """
         stored = self._lock(wanted)
         created = set[str]()
@@ -262,7 +271,8 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             by_fields[names].append(group)
         for names, groups in by_fields.items():
             announce_update(groups, self.db, names - {"provided_id"})
-        return stored, created
+        changed_ids = {group.provided_id for group in changed}
+        return stored, created, created | changed_ids
 
     def _lock(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
         """Lock the groups with these ids until the transaction ends, and

@@ -7,7 +7,12 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from .api.batches import BatchField, ResultSerializer, ResultsField
+from .api.batches import (
+    BatchField,
+    ResultsField,
+    StoredResultSerializer,
+    WriteResultSerializer,
+)
 from .api.cursors import DELETED, CursorField
 from .api.envelopes import Envelope
 from .api.error_serializers import open_enumeration
@@ -268,7 +273,7 @@ class UserGroupBatchSerializer(serializers.Serializer[Any]):
     user_groups = BatchField(child=UserGroupUpdateSerializer())
 
 
-class UserGroupResultSerializer(ResultSerializer):
+class UserGroupResultSerializer(StoredResultSerializer):
     user_group = UserGroupSerializer(required=False)
     new_user_group = serializers.BooleanField(
         required=False, help_text="Whether the item created the user group."
@@ -277,3 +282,16 @@ class UserGroupResultSerializer(ResultSerializer):
 
 class UserGroupBatchEnvelope(Envelope):
     results = ResultsField(UserGroupResultSerializer)
+
+
+class UserGroupIdsSerializer(serializers.Serializer[Any]):
+    """The ids of user groups."""
+
+    user_group_ids = BatchField(
+        child=TextField(max_length=MAX_ID_LENGTH),
+        help_text="Your own identifiers of up to 1,000 user groups.",
+    )
+
+
+class UserGroupDeletionEnvelope(Envelope):
+    results = ResultsField(WriteResultSerializer)

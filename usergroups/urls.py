@@ -7,6 +7,7 @@ from .views import (
     ResolveView,
     RotateApiTokenView,
     RotateUserGroupTokenView,
+    UserGroupBatchDeletionView,
     UserGroupBatchView,
     UserGroupDeletionsView,
     UserGroupsView,
@@ -27,4 +28,9 @@ urlpatterns = [
         name="users-deletions",
     ),
     path("api/users/batch", UserGroupBatchView.as_view(), name="users-batch"),
+    path(
+        "api/users/batch/delete",
+        UserGroupBatchDeletionView.as_view(),
+        name="users-batch-delete",
+    ),
 ]

@@ -20,6 +20,8 @@ OF_TEAM = "token with its team"
 OF_GROUP = "token with its group"
 NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.vendor]
 """What follows an insert of several bookmarks, which PostgreSQL returns."""
+UPDATES = {"postgresql": ["update"], "sqlite": ["update"] * 2}[connection.vendor]
+"""The updates of 100 bookmarks. SQLite limits the parameters of a statement."""
 
 ROTATION = [
     "active tokens that never expire",
@@ -54,6 +56,7 @@ STATEMENTS = {
     "list_user_groups": [OF_TEAM, "page"],
     "list_user_group_deletions": [OF_TEAM, "page"],
     "put_user_groups": [OF_TEAM],
+    "delete_user_groups": [OF_TEAM],
     "resolve_user_group": [OF_TEAM, "group"],
     "list_access_tokens": [OF_TEAM, "group", "page"],
     "issue_access_token": [
@@ -80,6 +83,7 @@ STATEMENTS = {
     "create_bookmarks": [OF_GROUP],
     "delete_bookmarks": [OF_GROUP],
     "move_bookmarks": [OF_GROUP],
+    "lookup_bookmarks": [OF_GROUP],
     "get_bookmark": [OF_GROUP, "bookmark"],
     "update_bookmark": [OF_GROUP, "update", "bookmark as it stands now"],
     "delete_bookmark": [OF_GROUP, "lock", "record", "deletion"],
@@ -141,6 +145,7 @@ def stored(user_group, collection, call_bookmarks, call_access_tokens):
         user_group=user_group,
         collection=collection,
         bookmark=bookmarks[0],
+        bookmarks=bookmarks,
         ids=[str(bookmark.pk) for bookmark in bookmarks],
         token_ids=[
             token.public_id
@@ -204,6 +209,63 @@ CALLS = {
             "insert",
             *NEW_IDS,
         ],
+    ),
+    "POST batch that updates": (
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-batch",
+            body={
+                "bookmarks": [
+                    {
+                        "url": bookmark.url,
+                        "collection": str(stored.collection.pk),
+                        "title": "New",
+                    }
+                    for bookmark in stored.bookmarks
+                ],
+                "update": True,
+            },
+        ),
+        [
+            OF_GROUP,
+            "collection",
+            "insert, which finds them all",
+            *NEW_IDS,
+            "existing bookmarks",
+            "bookmarks, locked",
+            *UPDATES,
+        ],
+    ),
+    "POST batch that updates nothing": (
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-batch",
+            body={
+                "bookmarks": [
+                    {
+                        "url": stored.bookmark.url,
+                        "collection": str(stored.collection.pk),
+                        "title": stored.bookmark.title,
+                    }
+                ],
+                "update": True,
+            },
+        ),
+        [
+            OF_GROUP,
+            "collection",
+            "insert, which finds it",
+            *NEW_IDS,
+            "existing bookmark",
+        ],
+    ),
+    "POST lookup": (
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-lookup",
+            body={"urls": [bookmark.url for bookmark in stored.bookmarks]},
+        ),
+        [OF_GROUP, "bookmarks"],
     ),
     "POST rotation without a grace period": (
         lambda stored: stored.call("POST", "token-rotate", body={}),

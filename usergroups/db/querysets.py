@@ -21,7 +21,7 @@ from .deletion import (
 )
 from .deletion_records import DeletionRecord
 from .retry import retry_on_conflict
-from .versions import Modified, time_of_change
+from .versions import Modified, versioned
 
 M = TypeVar("M", bound=models.Model)
 
@@ -70,8 +70,7 @@ class WritingQuerySet(models.QuerySet[M]):
             rows = self
             if versions is not None:
                 rows = self.filter(updated_at__in=versions)
-            time = time_of_change(self.model, changes, Value(now))
-            count = rows.update(**changes, updated_at=time)
+            count = rows.update(**versioned(self.model, changes, Value(now)))
             if not count and versions is not None and self.exists():
                 raise Modified
         else:
