@@ -12,7 +12,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import get_error_detail
 
-from usergroups.api.batches import BatchField, ResultSerializer, ResultsField
+from usergroups.api.batches import (
+    BatchField,
+    ResultSerializer,
+    ResultsField,
+    StoredResultSerializer,
+    WriteResultSerializer,
+)
 from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
 from usergroups.api.fields import (
@@ -33,6 +39,7 @@ from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
 from usergroups.tokens.serializers import TokenEnvelope
 
 from . import web_url
+from .deletions import Deletion
 from .exceptions import NO_SUCH_COLLECTION
 from .files import EXPORT_FORMATS, FORMATS
 from .models import (
@@ -79,7 +86,12 @@ class URLField(TextField):
         super().__init__(max_length=web_url.MAX_LENGTH, **kwargs)
 
     def to_internal_value(self, data: Any) -> web_url.WebURL:
-        return web_url.clean(super().to_internal_value(data))
+        text = super().to_internal_value(data)
+        try:
+            return web_url.clean(text)
+        except ValidationError as error:
+            # Only a serializer would convert Django's error.
+            raise serializers.ValidationError(get_error_detail(error)) from None
 
 
 class TagsField(serializers.ListField):
@@ -243,9 +255,17 @@ class BookmarkListEnvelope(PageEnvelope):
 
 class BookmarkBatchSerializer(serializers.Serializer[Any]):
     bookmarks = BatchField(child=BookmarkCreateSerializer())
+    # DRF removes fields from the class
+    update = StrictBooleanField(  # type: ignore[assignment]
+        required=False,
+        help_text=(
+            "Whether existing bookmarks get the titles, the tags and the notes that "
+            "are sent for them. Default: false."
+        ),
+    )
 
 
-class BookmarkResultSerializer(ResultSerializer):
+class BookmarkResultSerializer(StoredResultSerializer):
     bookmark = BookmarkSerializer(required=False)
 
 
@@ -270,11 +290,31 @@ class BookmarkMoveSerializer(BookmarkIdsSerializer):
 
 
 class BookmarkDeletionEnvelope(Envelope):
-    results = ResultsField(ResultSerializer)
+    results = ResultsField(WriteResultSerializer)
 
 
 class BookmarkMoveEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
+
+
+class BookmarkLookupSerializer(serializers.Serializer[Any]):
+    """URLs that may have bookmarks."""
+
+    urls = BatchField(child=URLField(), help_text="Up to 1,000 URLs.")
+
+
+class LookupResultSerializer(ResultSerializer):
+    ids = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text=(
+            "The ids of the bookmarks with this URL, in any collection or in none."
+        ),
+    )
+
+
+class BookmarkLookupEnvelope(Envelope):
+    results = ResultsField(LookupResultSerializer)
 
 
 class CollectionSerializer(serializers.Serializer[Collection]):
@@ -319,6 +359,22 @@ class CollectionListQuery(PageQuery):
 
 class CollectionListEnvelope(PageEnvelope):
     collections = CollectionSerializer(many=True)
+
+
+class DeletionSerializer(serializers.Serializer[Deletion]):
+    """The deletion of a bookmark or a collection."""
+
+    type = serializers.CharField(
+        source="object_type", help_text="`bookmark` or `collection`."
+    )
+    id = serializers.CharField(
+        source="object_id", help_text="The id of the deleted object."
+    )
+    deleted_at = TimestampField()
+
+
+class DeletionListEnvelope(PageEnvelope):
+    deletions = DeletionSerializer(many=True)
 
 
 class ImportQuery(serializers.Serializer[Any]):

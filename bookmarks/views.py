@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
+from itertools import starmap
 from typing import Any, cast
 from uuid import UUID
 
@@ -31,12 +32,14 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.db.versions import Modified
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
+from usergroups.serializers import DeletionListQuery
 from usergroups.tokens.models import TooManyTokens
 from usergroups.tokens.views import RotateTokenView, TokenView
 from usergroups.views import ApiTokenView
 
 from . import conf, exceptions, openapi, serializers, web_url
 from .authentication import AccessTokenAuthentication
+from .deletions import Deletion
 from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
 from .files.content import UnreadableFile, copied, open_content
 from .files.decoding import encoding_name
@@ -45,7 +48,7 @@ from .files.importing import read, store
 from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
-from .querysets import CollectionQuerySet
+from .querysets import CollectionQuerySet, Stored
 from .search import WITHOUT_INDEX, SearchPage
 
 
@@ -230,23 +233,31 @@ class BookmarkBatchView(AccessTokenView):
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        items = self.validated()["bookmarks"]
+        fields = self.validated()
+        items = fields["bookmarks"]
+        update = fields.get("update", False)
         using = Bookmark.objects.for_write().db
-        return retry_on_conflict(lambda: self.create(items), using, atomic=False)
+        return retry_on_conflict(lambda: self.store(items, update), using, atomic=False)
 
-    def create(self, items: list[Any]) -> Response:
+    def store(self, items: list[Any], update: bool) -> Response:
         """Store the valid items, and return a response with all results.
 
         Raises IntegrityError if a collection has been deleted meanwhile.
         """
         items = self.with_collections(items)
-        added = Bookmark.objects.add_many(self.user_group, batches.valid(items))
-        stored = (
-            {"bookmark": bookmark, "status": 201 if created else 200}
-            for bookmark, created in added
+        stored = Bookmark.objects.add_many(
+            self.user_group, batches.valid(items), update=update
         )
-        results = batches.results(items, stored)
+        results = batches.results(items, map(self.result, stored))
         return self.respond({"user_group": self.user_group, "results": results})
+
+    def result(self, stored: Stored) -> dict[str, Any]:
+        return {
+            "bookmark": stored.bookmark,
+            "changed": stored.changed,
+            "updated_at": stored.bookmark.updated_at,
+            "status": 201 if stored.created else 200,
+        }
 
     def with_collections(self, items: list[Any]) -> list[Any]:
         """Return the items with collections in place of their ids.
@@ -286,7 +297,7 @@ class BookmarkBatchDeletionView(AccessTokenView):
             return batches.failed(Protected(existed))
         if not existed:
             return batches.failed(exceptions.BookmarkNotFound())
-        return {"status": 200}
+        return {"status": 200, "changed": True}
 
 
 class BookmarkBatchMoveView(AccessTokenView):
@@ -300,19 +311,40 @@ class BookmarkBatchMoveView(AccessTokenView):
         ids = fields["ids"]
         collection = fields["collection"]
         with self.require_collection(collection):
-            moved = Bookmark.objects.move_by_ids(
+            outcomes = Bookmark.objects.move_by_ids(
                 self.user_group, batches.valid(ids), collection
             )
-        moves = map(self.result, moved)
+        moves = starmap(self.result, outcomes)
         return self.respond({"results": batches.results(ids, moves)})
 
-    def result(self, moved: Bookmark | Duplicate | None) -> dict[str, Any]:
+    def result(self, found: Bookmark | Duplicate | None, moved: bool) -> dict[str, Any]:
         """Return the result of an item, for what ``move_by_ids`` returns."""
-        if moved is None:
+        if found is None:
             return batches.failed(exceptions.BookmarkNotFound())
-        if isinstance(moved, Duplicate):
-            return batches.failed(exceptions.BookmarkExists(moved.key))
-        return {"bookmark": moved, "status": 200}
+        if isinstance(found, Duplicate):
+            return batches.failed(exceptions.BookmarkExists(found.key))
+        return {
+            "bookmark": found,
+            "changed": moved,
+            "updated_at": found.updated_at,
+            "status": 200,
+        }
+
+
+class BookmarkLookupView(AccessTokenView):
+    request_serializers = {"POST": serializers.BookmarkLookupSerializer}
+    response_serializers = {"POST": serializers.BookmarkLookupEnvelope}
+    # A read-only token may call these methods.
+    safe_methods = ("POST",)
+    costly_methods = ("POST",)
+    parser_classes = [BatchParser]
+
+    @openapi.lookup_bookmarks
+    def post(self, request: Request) -> Response:
+        urls = self.validated()["urls"]
+        found = Bookmark.objects.find_by_urls(self.user_group, batches.valid(urls))
+        lookups = ({"ids": ids, "status": 200} for ids in found)
+        return self.respond({"results": batches.results(urls, lookups)})
 
 
 class CollectionsView(AccessTokenView):
@@ -381,6 +413,17 @@ class CollectionView(AccessTokenView):
         versions = accepted_versions(request)
         Collection.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
+
+
+class DeletionsView(AccessTokenView):
+    request_serializers = {"GET": DeletionListQuery}
+    response_serializers = {"GET": serializers.DeletionListEnvelope}
+
+    @openapi.list_deletions
+    def get(self, request: Request) -> Response:
+        deletions = Deletion.objects.filter(user_group=self.user_group)
+        page = Page(deletions, "id", **pop_paging(self.validated()))
+        return self.respond({"deletions": page.items, **page.links(request)})
 
 
 class ImportView(AccessTokenView):

@@ -7,7 +7,9 @@ from .views import (
     ResolveView,
     RotateApiTokenView,
     RotateUserGroupTokenView,
+    UserGroupBatchDeletionView,
     UserGroupBatchView,
+    UserGroupDeletionsView,
     UserGroupsView,
     UserGroupView,
 )
@@ -20,5 +22,15 @@ urlpatterns = [
     path("api/user/resolve", ResolveView.as_view(), name="user-resolve"),
     path("api/user/token", RotateUserGroupTokenView.as_view(), name="user-token"),
     path("api/users", UserGroupsView.as_view(), name="users"),
+    path(
+        "api/users/deletions",
+        UserGroupDeletionsView.as_view(),
+        name="users-deletions",
+    ),
     path("api/users/batch", UserGroupBatchView.as_view(), name="users-batch"),
+    path(
+        "api/users/batch/delete",
+        UserGroupBatchDeletionView.as_view(),
+        name="users-batch-delete",
+    ),
 ]

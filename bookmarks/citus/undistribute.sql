@@ -10,8 +10,11 @@ ALTER TABLE bookmarks_bookmark
     DROP CONSTRAINT bookmarks_bookmark_user_group_id_d6125d4c_fk_usergroup;
 ALTER TABLE bookmarks_collection
     DROP CONSTRAINT bookmarks_collection_user_group_id_67ae03cb_fk_usergroup;
+ALTER TABLE bookmarks_deletion
+    DROP CONSTRAINT bookmarks_deletion_user_group_id_6af1097e_fk_usergroup;
 SELECT undistribute_table('bookmarks_bookmark');
 SELECT undistribute_table('bookmarks_collection');
+SELECT undistribute_table('bookmarks_deletion');
 
 -- Citus does not move tables with identity columns, and does not let the nodes change such columns. Change them on the
 -- coordinator only. New rows continue with the next id, because ids of deleted rows are still in the admin's history.
@@ -48,3 +51,8 @@ ALTER TABLE bookmarks_bookmark
         FOREIGN KEY (user_group_id) REFERENCES usergroups_usergroup (id) DEFERRABLE INITIALLY DEFERRED,
     ADD CONSTRAINT bookmarks_bookmark_collection_id_122a736d_fk_bookmarks
         FOREIGN KEY (collection_id) REFERENCES bookmarks_collection (id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE bookmarks_deletion
+    DROP CONSTRAINT bookmarks_deletion_pkey,
+    ADD CONSTRAINT bookmarks_deletion_pkey PRIMARY KEY (id),
+    ADD CONSTRAINT bookmarks_deletion_user_group_id_6af1097e_fk_usergroup
+        FOREIGN KEY (user_group_id) REFERENCES usergroups_usergroup (id) DEFERRABLE INITIALLY DEFERRED;

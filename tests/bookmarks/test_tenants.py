@@ -87,7 +87,7 @@ def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(
     collection = CollectionFactory(user_group=other_group)
     ids = [str(bookmark.pk)]
 
-    assert Bookmark.objects.move_by_ids(other_group, ids, collection) == [None]
+    assert Bookmark.objects.move_by_ids(other_group, ids, collection) == [(None, False)]
     assert Bookmark.objects.delete_by_ids(other_group, ids) == [False]
     assert Bookmark.objects.get().collection is None
 
