@@ -111,6 +111,7 @@ def bodies(user_group, collection, bookmarks):
                     {"url": f"{url}/2"},
                 ],
                 "ids": [str(bookmark.pk) for bookmark in bookmarks[:2]],
+                "urls": [bookmark.url for bookmark in bookmarks],
                 "user_groups": [],
                 "token": user_group.token,
             }
