@@ -1,7 +1,8 @@
 """The admin of bookmarks."""
 
-from typing import Any, ClassVar
+from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
@@ -29,7 +30,7 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
     find_fields = ("id",)
     # Only the default ordering, by creation, has an index on every database.
     sortable_by = ()
-    autocomplete_fields: ClassVar[Any] = ("user_group", "collection")
+    autocomplete_fields = ("user_group", "collection")
     actions = ("move", "delete_selected")
     object_actions = {"move": _("Move")}
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
@@ -55,15 +56,15 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
             return Q(url_digest=digest)
         return Q()
 
-    def details(self, row: Bookmark) -> list[Any]:
+    def details(self, row: Bookmark) -> list[object]:
         return [row.title, row.user_group]
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # Order a filtered list as an index does. Otherwise, PostgreSQL might
         # read the bookmarks of all groups.
-        filters = {"user_group__id__exact", "collection__id__exact"}
-        if filters & request.GET.keys():
-            return ("-user_group_id", "-created_at", "-id")
+        for name in ("user_group__id__exact", "collection__id__exact"):
+            if name in request.GET:
+                return ("-user_group_id", "-created_at", "-id")
         return self.ordering
 
     def get_fields(
@@ -87,11 +88,14 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
         obj: Bookmark | None = None,
         change: bool = False,
         **kwargs: Any,
-    ) -> Any:
+    ) -> "type[forms.ModelForm[Bookmark]]":
         form = super().get_form(request, obj, change, **kwargs)
+        if obj is None:
+            return form
+        field = form.base_fields.get("collection")
         # The field is missing if the user may only view the bookmark.
-        if obj is not None and "collection" in form.base_fields:
-            limit_to_group(form.base_fields["collection"], obj.user_group)
+        if isinstance(field, forms.ModelChoiceField):
+            limit_to_group(field, obj.user_group)
         return form
 
     @admin.display(description="URL")

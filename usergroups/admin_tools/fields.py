@@ -4,7 +4,8 @@ single values.
 
 import json
 import re
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any, TypeAlias, TypeVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -18,6 +19,8 @@ from usergroups.api.errors import failure
 # Django's classes are generic only in their type stubs.
 ModelField: TypeAlias = "models.Field[Any, Any]"
 ForeignKey: TypeAlias = "models.ForeignKey[Any, Any]"
+
+T = TypeVar("T")
 
 MAX_INDENTED = 100_000  # characters of JSON
 
@@ -44,6 +47,21 @@ def is_valid_value(field: ModelField, value: object) -> bool:
     except ValidationError:
         return False
     return True
+
+
+def valid_values(field: ModelField, values: Iterable[T]) -> list[T]:
+    """Return the values, as sent in a request, that are valid for the model
+    field.
+    """
+    return [value for value in values if is_valid_value(field, value)]
+
+
+def choice_with_key(
+    field: "forms.ModelChoiceField[models.Model]", key: object
+) -> models.Model | None:
+    """Return the row with this key if the form field offers it."""
+    choices: models.QuerySet[models.Model] = field.queryset  # type: ignore[assignment]
+    return choices.filter(pk=key).first()
 
 
 class SingleLineField(forms.CharField):
@@ -97,7 +115,10 @@ class JSONObjectFormField(forms.CharField):
         super().__init__(required=False, strip=False, **kwargs)
 
     def prepare_value(self, value: object) -> str:
-        return value if isinstance(value, str) else indent_json(value)
+        # The form shows a text that was entered and refused as it is.
+        if isinstance(value, str):
+            return value
+        return indent_json(value)
 
     def to_python(self, value: object) -> Any:
         text = super().to_python(value) or ""
@@ -111,7 +132,9 @@ class JSONObjectFormField(forms.CharField):
             raise ValidationError(str(error)) from None
         except serializers.ValidationError as error:
             raise ValidationError(_error_texts(error)) from None
-        return self.empty if validated is None else validated
+        if validated is None:
+            return self.empty
+        return validated
 
     def has_changed(self, initial: object, data: object) -> bool:
         try:

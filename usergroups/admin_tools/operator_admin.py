@@ -1,6 +1,6 @@
 """The base class of the admins of the apps' models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 from django.contrib import admin
 from django.db import connections, models, router, transaction
 from django.db.models import QuerySet
-from django.forms import ModelForm
+from django.forms import ModelChoiceField, ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -20,11 +20,11 @@ from usergroups.signals import acting_as
 from .autocomplete import autocomplete_field
 from .cells import badge, short_date
 from .deletions import DeletingAdmin
-from .fields import ForeignKey, MultiLineField, SingleLineField
+from .fields import ForeignKey, ModelField, MultiLineField, SingleLineField
 from .findable import FindableAdmin
 from .forms import OperatorForm
 from .history import HistoryAdmin, changed_fields
-from .lists import OperatorListAdmin
+from .lists import OperatorListAdmin, filter_name
 from .pages import M, is_object_page
 from .related_lists import RelatedListsAdmin
 
@@ -58,8 +58,8 @@ class OperatorAdmin(
     """
 
     change_form_template = "usergroups/admin/change_form.html"
-    form: Any = OperatorForm
-    formfield_overrides: ClassVar[Any] = {
+    form: "type[ModelForm[M]]" = OperatorForm
+    formfield_overrides: ClassVar[Mapping[type[ModelField], Mapping[str, object]]] = {
         models.CharField: {"strip": False, "form_class": SingleLineField},
         models.TextField: {"strip": False, "form_class": MultiLineField},
     }
@@ -93,7 +93,8 @@ class OperatorAdmin(
     # Reading
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
-        rows = super().get_queryset(request).using(router.db_for_write(self.model))
+        database = router.db_for_write(self.model)
+        rows = super().get_queryset(request).using(database)
         # on every page, because loading related rows later might read from a
         # replica
         if self.list_select_related:
@@ -109,14 +110,8 @@ class OperatorAdmin(
         """
         if not super().lookup_allowed(lookup, value, request):
             return False
-        filters: Any = self.get_list_filter(request)
-        for each in filters:
-            # A filter is a field, a field with a class, or a class with a
-            # query parameter.
-            if isinstance(each, tuple):
-                name = each[0]
-            else:
-                name = getattr(each, "parameter_name", each)
+        for each in self.get_list_filter(request):
+            name = filter_name(each)
             # "team" allows "team" and "team__id", but not "teammate".
             if lookup == name or lookup.startswith(f"{name}__"):
                 return True
@@ -141,8 +136,8 @@ class OperatorAdmin(
     # Saving
 
     def formfield_for_foreignkey(
-        self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any
-    ) -> Any:
+        self, db_field: ForeignKey, request: HttpRequest, **kwargs: object
+    ) -> "ModelChoiceField[Any] | None":
         if db_field.name in self.get_autocomplete_fields(request):
             return autocomplete_field(db_field, self.admin_site)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
@@ -162,7 +157,9 @@ class OperatorAdmin(
             changed.append("updated_at")
         obj.save(update_fields=changed)
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def changeform_view(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
         view = partial(super().changeform_view, request, *args, **kwargs)
         if request.method != "POST":
             return view()
@@ -190,16 +187,17 @@ class OperatorAdmin(
         """Add the related lists and the buttons of actions to the page."""
         context["show_save_and_add_another"] = False
         obj = context.get("original")
-        if obj is not None:
-            if request.method == "GET":
-                restored = self.restore(request, obj, context["adminform"].form)
-                context["restored"] = restored
-                # Without the query parameter. The page after "Save and
-                # continue editing" must not restore the values again.
-                if restored:
-                    kwargs["form_url"] = request.path
-            context["related"] = self.get_related(request, obj)
-            context["buttons"] = self.get_buttons(request, obj)
+        if obj is None:
+            return super().render_change_form(request, context, *args, **kwargs)
+        if request.method == "GET":
+            form = context["adminform"].form
+            context["restored"] = self.restore(request, obj, form)
+            # Without the query parameter. The page after "Save and continue
+            # editing" must not restore the values again.
+            if context["restored"]:
+                kwargs["form_url"] = request.path
+        context["related"] = self.get_related(request, obj)
+        context["buttons"] = self.get_buttons(request, obj)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_buttons(
@@ -209,4 +207,5 @@ class OperatorAdmin(
         the row.
         """
         allowed = self.get_actions(request)
-        return [each for each in self.object_actions.items() if each[0] in allowed]
+        buttons = self.object_actions.items()
+        return [(name, label) for name, label in buttons if name in allowed]
