@@ -83,13 +83,13 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     }
     empty_text = _("Applications create user groups with POST /api/user.")
 
-    # These fields can be set only for a new group.
+    readonly_fields = ("created_at", "updated_at")
     fixed_fields = ("team", "environment", "provided_id")
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
             return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
-        own_fields = ("name", *self.fixed_fields, "created_at", "updated_at")
+        own_fields = ("name", *self.fixed_fields, *self.readonly_fields)
         json_classes = []
         # A restored value must be seen before it is saved.
         if has_long_json(obj) and RESTORE_PARAM not in request.GET:
@@ -98,13 +98,6 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
             (None, {"fields": own_fields}),
             ("JSON", {"fields": JSON_FIELDS, "classes": json_classes}),
         ]
-
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: UserGroup | None = None
-    ) -> tuple[str, ...]:
-        if obj is None:
-            return ()
-        return (*self.fixed_fields, "created_at", "updated_at")
 
     def formfield_for_dbfield(
         self, db_field: ModelField, request: HttpRequest, **kwargs: Any

@@ -19,8 +19,6 @@ from .imports import ImportingAdmin
 from .moves import MovingAdmin
 from .owned import OWNER_COLUMNS, OwnedAdmin
 
-EDITABLE = ("collection", "title", "tags", "note")  # on the page of a bookmark
-
 
 @admin.register(Bookmark)
 class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
@@ -28,6 +26,8 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
     list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
     search_fields = ("url", "title", "tags", "note")
     find_fields = ("id",)
+    fixed_fields = ("user_group",)
+    readonly_fields = ("url_link", "id", "created_at", "updated_at")
     # Only the default ordering, by creation, has an index on every database.
     sortable_by = ()
     autocomplete_fields = ("user_group", "collection")
@@ -72,15 +72,8 @@ class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
     ) -> tuple[str, ...]:
         if obj is None:
             return ("user_group", "url", "title", "tags", "note")
-        return (*EDITABLE, "user_group", "url_link", "id", "created_at", "updated_at")
-
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: Bookmark | None = None
-    ) -> tuple[str, ...]:
-        if obj is None:
-            return ()
-        fields = self.get_fields(request, obj)
-        return tuple(name for name in fields if name not in EDITABLE)
+        editable = ("collection", "title", "tags", "note")
+        return (*editable, *self.fixed_fields, *self.readonly_fields)
 
     def get_form(
         self,

@@ -24,20 +24,14 @@ class CollectionAdmin(OwnedAdmin[Collection]):
     list_display = ("name", *OWNER_COLUMNS, "created")
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")
-    fields = ("user_group", "name", "id", "created_at", "updated_at")
+    fixed_fields = ("user_group",)
+    readonly_fields = ("id", "created_at", "updated_at")
+    fields = ("user_group", "name", *readonly_fields)
     empty_text = _("Applications create collections with POST /v1/collections.")
     deletion_note = _(
         "The bookmarks are kept, without a collection. If bookmarks become duplicates, "
         "only the oldest is kept."
     )
-
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: Collection | None = None
-    ) -> tuple[str, ...]:
-        generated = ("id", "created_at", "updated_at")
-        if obj is None:
-            return generated
-        return (*generated, "user_group")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Collection], search_term: str

@@ -202,11 +202,9 @@ class HistoryAdmin(ModelAdmin[M]):
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
-    ) -> list[dict[str, dict[str, Any]]]:
+    ) -> Any:
         """Return Django's message with the old and the new values as well."""
-        message: list[dict[str, dict[str, Any]]] = super().construct_change_message(
-            request, form, formsets, add
-        )
+        message: Any = super().construct_change_message(request, form, formsets, add)
         if add:
             return message
         values = changed_values(form)

@@ -1,6 +1,5 @@
 """The base class of the admins of the apps' models."""
 
-from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -20,7 +19,7 @@ from usergroups.signals import acting_as
 from .autocomplete import autocomplete_field
 from .cells import badge, short_date
 from .deletions import DeletingAdmin
-from .fields import ForeignKey, ModelField, MultiLineField, SingleLineField
+from .fields import ForeignKey, MultiLineField, SingleLineField
 from .findable import FindableAdmin
 from .forms import OperatorForm
 from .history import HistoryAdmin, changed_fields
@@ -59,12 +58,14 @@ class OperatorAdmin(
 
     change_form_template = "usergroups/admin/change_form.html"
     form: "type[ModelForm[M]]" = OperatorForm
-    formfield_overrides: ClassVar[Mapping[type[ModelField], Mapping[str, object]]] = {
+    formfield_overrides = {
         models.CharField: {"strip": False, "form_class": SingleLineField},
         models.TextField: {"strip": False, "form_class": MultiLineField},
     }
 
     list_select_related: ClassVar[tuple[str, ...]] = ()
+    fixed_fields: tuple[str, ...] = ()
+    """The fields that can be set only for a new row."""
     deferred_fields: tuple[str, ...] = ()
     """Large fields that only the change page loads."""
     object_actions: dict[str, str | Promise] = {}
@@ -133,6 +134,13 @@ class OperatorAdmin(
             return row
         return rows.select_for_update(of=("self",)).first()
 
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: M | None = None
+    ) -> tuple[str, ...]:
+        if obj is None:
+            return tuple(self.readonly_fields)
+        return (*self.readonly_fields, *self.fixed_fields)
+
     # Saving
 
     def formfield_for_foreignkey(
@@ -170,9 +178,7 @@ class OperatorAdmin(
 
     def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         # Add the message on commit, so that a rolled-back attempt leaves none.
-        add_message: Callable[[], None] = partial(
-            super().message_user, request, *args, **kwargs
-        )
+        add_message = partial(super().message_user, request, *args, **kwargs)
         transaction.on_commit(add_message, using=router.db_for_write(self.model))
 
     # The page of a row

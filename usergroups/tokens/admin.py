@@ -42,6 +42,9 @@ from .models import Token, TokenQuerySet
 
 T = TypeVar("T", bound=Token)
 
+USE_FIELDS = ("last_used", "last_used_address", "last_used_agent")
+"""The fields that the page of a token shows if the token has been used."""
+
 
 class TokenAdmin(OperatorAdmin[T]):
     """An admin that issues, rotates and revokes tokens.
@@ -60,8 +63,13 @@ class TokenAdmin(OperatorAdmin[T]):
     actions = ("rotate", "revoke", "delete_selected")
     object_actions = {"rotate": _("Rotate"), "revoke": _("Revoke")}
     find_fields = ("name", "hint")
+    readonly_fields = ("expires", "access", "created_at", *USE_FIELDS)
 
     # Forms
+
+    @property
+    def fixed_fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.owner_form_fields
 
     def get_form(
         self,
@@ -82,15 +90,7 @@ class TokenAdmin(OperatorAdmin[T]):
         fields = ("name", "expires", *self.owner_form_fields, "access", "created_at")
         if obj.last_used_at is None:
             return fields
-        return (*fields, "last_used", "last_used_address", "last_used_agent")
-
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: T | None = None
-    ) -> tuple[str, ...]:
-        if obj is None:
-            return ()
-        fields = self.get_fields(request, obj)
-        return tuple(name for name in fields if name != "name")
+        return (*fields, *USE_FIELDS)
 
     def save_model(
         self, request: HttpRequest, obj: T, form: "ModelForm[T]", change: bool
