@@ -46,8 +46,8 @@ class MoveForm(ConfirmationForm):
         field: Any = Bookmark._meta.get_field("collection")
         choice = autocomplete_field(field, self.model_admin.admin_site, help_text="")
         limit_to_group(choice, user_group)
-        # The choice of a collection comes before that of none.
-        self.fields = {"collection": choice, **self.fields}
+        self.fields["collection"] = choice
+        self.order_fields(["collection", "no_collection"])
 
     def clean(self) -> None:
         """Require a collection or ``no_collection``, but not both."""

@@ -49,9 +49,8 @@ def required_relations(model: type[models.Model]) -> Iterator[str]:
     """Yield the lookups of a model's required foreign keys, and of those of
     the models that they refer to.
 
-    The name of a row, which a form shows, may contain the names of these rows.
-    ``select_related()`` without lookups would follow the same keys, but it is
-    deprecated.
+    A form shows the names of rows, which may contain the names of the rows
+    that they refer to.
     """
     for field in model._meta.fields:
         if not isinstance(field, models.ForeignKey) or field.null:
@@ -72,7 +71,7 @@ def autocomplete_field(
     database = router.db_for_write(model)
     rows = model._default_manager.using(database)
     related = list(required_relations(model))
-    # Without lookups, select_related() would mean all relations.
+    # select_related() without lookups is deprecated.
     if related:
         rows = rows.select_related(*related)
     widget = AutocompleteSelect(field, admin_site, using=database)

@@ -141,8 +141,11 @@ class JSONObjectFormField(forms.CharField):
             entered = self.to_python(data)
         except ValidationError:
             return True
+        # The form shows {} and null alike, as an empty text.
+        if not entered and not initial:
+            return False
         # Compare the JSON text, because 1 == True in Python.
-        return json.dumps(entered or None) != json.dumps(initial or None)
+        return json.dumps(entered) != json.dumps(initial)
 
 
 def _error_texts(error: serializers.ValidationError) -> list[str]:

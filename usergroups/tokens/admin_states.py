@@ -60,8 +60,10 @@ def with_rotations(tokens: TokenQuerySet[T]) -> TokenQuerySet[Any]:
 
 
 def _only(tokens: TokenQuerySet[T]) -> Coalesce:
-    """Return an expression for the only one of these tokens, or else for the
-    only one that also has the name.
+    """Return an expression for the only one of these tokens.
+
+    If there are several, it is the only one that has the name of the token of
+    the outer query.
     """
     same_name = tokens.filter(name=OuterRef("name"))
     return Coalesce(_only_row(tokens), _only_row(same_name))
