@@ -55,7 +55,9 @@ class DetailedReport(Report):
         self.refused_records.append(RefusedRecord(line, url, title, reason))
 
     def text_of_record(self, name: str) -> str:
-        """Return the beginning of a value of the current record."""
+        """Return the beginning of a value of the current record, or an empty
+        text if the record has no such value.
+        """
         text = str(getattr(self.record, name, None) or "")
         return printable(text[:MAX_TEXT])
 

@@ -219,6 +219,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         # makemessages does not look into f-strings.
         message = gettext_noop("Imported bookmarks")
         entry = (report.user_group, f"{message}: {number}")
+        # The report is shown even if the history cannot be written.
         with suppress(Error):
             log_rows(request.user, CHANGE, [entry])
 

@@ -100,9 +100,10 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
 
     def get_list_filter(self, request: HttpRequest) -> ListFilters:
         """Leave out the filter by user for those who may not view accounts,
-        because it offers accounts.
+        because it offers all accounts.
 
-        The names in the list are links that filter it.
+        They can still filter by a user whom the list shows: the names are
+        links.
         """
         if can_view(self.admin_site, request, get_user_model()):
             return self.list_filter

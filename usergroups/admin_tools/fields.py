@@ -125,8 +125,10 @@ class JSONObjectFormField(forms.CharField):
         if not text.strip(" \t\r\n"):
             return self.empty
         try:
-            # as a field of an API body
-            decoded = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)
+            # Decode it as the API does, where it is one level deep in the body.
+            # A lone surrogate becomes bytes that are not UTF-8, an error.
+            encoded = text.encode(errors="surrogatepass")
+            decoded = strict_json.loads(encoded, depth=1)
             validated = self.serializer_field.run_validation(decoded)
         except ValueError as error:
             raise ValidationError(str(error)) from None

@@ -73,9 +73,10 @@ def _only_row(tokens: TokenQuerySet[T]) -> Subquery:
     """Return a subquery for the only one of these tokens, or for null if there
     are several or none.
     """
+    # All of them have one owner, and are one group.
     groups = tokens.order_by().values(tokens.model.owner_field)
     only = groups.annotate(number=Count("pk")).filter(number=1)
-    # The group has one row, so each minimum is its value.
+    # A group of one row has its values as minimums.
     row = JSONObject(pk=Min("pk"), hint=Min("hint"), name=Min("name"))
     return Subquery(only.values(row=row), output_field=JSONField())
 
