@@ -72,7 +72,9 @@ class SingleLineField(forms.CharField):
     def has_changed(self, initial: str | None, data: str | None) -> bool:
         if not super().has_changed(initial, data):
             return False
-        return re.sub("[\r\n]", "", initial or "") != data
+        # What the browser sends if nobody edits the text.
+        unedited = re.sub("[\r\n]", "", initial or "")
+        return unedited != data
 
 
 class MultiLineField(forms.CharField):

@@ -198,8 +198,8 @@ class OperatorAdmin(
         if request.method == "GET":
             form = context["adminform"].form
             context["restored"] = self.restore(request, obj, form)
-            # Without the query parameter. The page after "Save and continue
-            # editing" must not restore the values again.
+            # Send the form to the address without the query parameter, or else
+            # "Save and continue editing" would restore the values again.
             if context["restored"]:
                 kwargs["form_url"] = request.path
         context["related"] = self.get_related(request, obj)
