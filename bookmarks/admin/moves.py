@@ -90,19 +90,21 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
                 return gettext("The collection no longer exists. Nothing was changed.")
             name = collection.name
         to_move = {row.pk: row for row in rows if row.collection != collection}
-        # for each id the moved bookmark, None, or a Duplicate
-        results: Sequence[object] = []
+        outcomes: Sequence[tuple[object, bool]] = []
         if rows:
             ids = [str(pk) for pk in to_move]
             user_group = rows[0].user_group
-            results = Bookmark.objects.move_by_ids(user_group, ids, collection)
+            outcomes = Bookmark.objects.move_by_ids(user_group, ids, collection)
         messages = []
-        for moved in results:
-            if isinstance(moved, Bookmark):
-                old = to_move[moved.pk].collection
-                messages.append((moved, move_message(old, collection)))
+        duplicates = 0
+        # A bookmark that no longer exists has no result.
+        for result, _changed in outcomes:
+            if isinstance(result, Bookmark):
+                old = to_move[result.pk].collection
+                messages.append((result, move_message(old, collection)))
+            elif isinstance(result, Duplicate):
+                duplicates += 1
         log_rows(request.user, CHANGE, messages)
-        duplicates = [result for result in results if isinstance(result, Duplicate)]
         text = gettext(
             "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
             "Not moved because of a duplicate: %(duplicates)s."
@@ -111,7 +113,7 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
             "name": name,
             "moved": intcomma(len(messages)),
             "there": intcomma(len(rows) - len(to_move)),
-            "duplicates": intcomma(len(duplicates)),
+            "duplicates": intcomma(duplicates),
         }
 
 
