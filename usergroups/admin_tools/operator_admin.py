@@ -24,7 +24,7 @@ from .findable import FindableAdmin
 from .forms import OperatorForm
 from .history import HistoryAdmin, changed_fields
 from .lists import OperatorListAdmin, filter_name
-from .pages import M, is_object_page
+from .pages import M
 from .related_lists import RelatedListsAdmin
 
 
@@ -100,7 +100,7 @@ class OperatorAdmin(
         # replica
         if self.list_select_related:
             rows = rows.select_related(*self.list_select_related)
-        if is_object_page(request):
+        if self.is_row_page(request):
             return rows
         return rows.defer(*self.deferred_fields)
 

@@ -49,12 +49,6 @@ def can_view(
     return model_admin.has_view_permission(request)
 
 
-def is_object_page(request: HttpRequest) -> bool:
-    """Return whether the page is about one object, which its address names."""
-    match = request.resolver_match
-    return match is not None and "object_id" in match.kwargs
-
-
 def let_browsers_go_back(response: HttpResponse) -> HttpResponse:
     """Let the browser's back button show the response to a POST again, without
     another POST.
@@ -81,6 +75,18 @@ class PagesAdmin(ModelAdmin[M]):
         name = f"{self.opts.app_label}_{self.opts.model_name}_{page}"
         protected = self.admin_site.admin_view(view, cacheable=cacheable)
         return path(route, protected, name=name)
+
+    def is_row_page(self, request: HttpRequest) -> bool:
+        """Return whether the page is about one row of this model, which its
+        address names.
+        """
+        match = request.resolver_match
+        if match is None or match.url_name is None:
+            return False
+        if "object_id" not in match.kwargs:
+            return False
+        prefix = f"{self.opts.app_label}_{self.opts.model_name}_"
+        return match.url_name.startswith(prefix)
 
     def url_of(self, page: str, *args: object) -> str:
         """Return the address of a page of this model."""

@@ -25,7 +25,6 @@ from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_rows
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
-from usergroups.admin_tools.pages import is_object_page
 
 from . import secret_format
 from .admin_forms import GraceForm, NewTokenForm
@@ -132,7 +131,7 @@ class TokenAdmin(OperatorAdmin[T]):
 
     def get_queryset(self, request: HttpRequest) -> TokenQuerySet[T]:
         tokens = cast(TokenQuerySet[T], super().get_queryset(request))
-        if is_object_page(request):
+        if self.is_row_page(request):
             return with_rotations(tokens)
         return tokens
 
