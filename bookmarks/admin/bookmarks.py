@@ -17,13 +17,15 @@ from .collections import limit_to_group
 from .exports import ExportingAdmin
 from .imports import ImportingAdmin
 from .moves import MovingAdmin
-from .owned import OWNER_COLUMNS, OwnedAdmin
+from .owned import OWNER_COLUMNS, DistributedAdmin
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
+class BookmarkAdmin(
+    MovingAdmin, ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]
+):
     list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
-    list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
+    list_filter = (*DistributedAdmin.list_filter, ("collection", AutocompleteFilter))
     search_fields = ("url", "title", "tags", "note")
     find_fields = ("id",)
     fixed_fields = ("user_group",)
