@@ -19,6 +19,7 @@ from .admin_tools.fields import JSONObjectFormField
 from .admin_tools.history import RESTORE_PARAM, log_rows
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
+from .admin_tools.related_lists import RelatedList
 from .db.stored_json import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
@@ -120,7 +121,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
             help_text=db_field.help_text,
         )
 
-    def get_related(self, request: HttpRequest, obj: UserGroup) -> list[dict[str, Any]]:
+    def get_related(self, request: HttpRequest, obj: UserGroup) -> list[RelatedList]:
         """Also summarize the list of API tokens of the group's team and
         environment.
         """

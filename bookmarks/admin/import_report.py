@@ -33,7 +33,7 @@ class DetailedReport(Report):
 
     user_group: UserGroup
     format_name: str
-    is_dry_run: bool
+    dry_run: bool
     collections: list[str] = field(default_factory=list)
     """The names of new collections."""
     refused_records: list[RefusedRecord] = field(default_factory=list)

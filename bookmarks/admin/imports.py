@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
+from django.contrib.admin.models import CHANGE
 from django.core.exceptions import PermissionDenied
 from django.db import Error, router, transaction
 from django.db.models import Model
@@ -25,6 +26,7 @@ from bookmarks.files.decoding import encoding_name
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import autocomplete_field
+from usergroups.admin_tools.history import log_rows
 from usergroups.admin_tools.pages import let_browsers_go_back
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.deadlines import Deadline
@@ -173,60 +175,47 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         form = ImportForm(self, request.POST, request.FILES)
         if not form.is_valid():
             return self.render_import(request, form)
-        is_dry_run = "check" in request.POST
-        report = self.store_file(request, form.cleaned_data, is_dry_run)
+        dry_run = "check" in request.POST
+        report = self.store_file(request, form.cleaned_data, dry_run)
         # for the next file
         new_form = ImportForm(self, initial={"user_group": report.user_group})
         return self.render_import(request, new_form, report=report)
 
     def store_file(
-        self, request: HttpRequest, values: dict[str, Any], is_dry_run: bool
+        self, request: HttpRequest, values: dict[str, Any], dry_run: bool
     ) -> DetailedReport:
         """Store the bookmarks of the file and return the report.
 
         A dry run is rolled back.
         """
-        begin = timezone.now()
-        using = router.db_for_write(Bookmark)
-        user_group = values["user_group"]
         report = DetailedReport(
-            user_group=user_group,
+            user_group=values["user_group"],
             format_name=values["format"],
-            is_dry_run=is_dry_run,
+            dry_run=dry_run,
         )
-        deadline = Deadline(usergroups_conf.call_time_limit())
-        content = values["content"]
-        encoding = values["encoding"]
-        records = report.watch(read(content, report.format_name, encoding, deadline))
+        using = router.db_for_write(Bookmark)
         try:
-            with acting_as(request.user), rolled_back_if(is_dry_run, using):
-                store(
-                    user_group,
-                    records,
-                    report,
-                    values["collection"],
-                    values["update"],
-                    deadline=deadline,
-                )
-                # the collections that the import has created
-                new = Collection.objects.using(using).filter(
-                    user_group=user_group, created_at__gte=begin
-                )
-                names = new.order_by("name").values_list("name", flat=True)
-                report.collections = list(names[:MAX_DETAILS])
+            with acting_as(request.user), rolled_back_if(dry_run, using):
+                store_records(values, report)
         except Error:
             logger.exception("An import failed.")
             report.error = gettext("The database failed. Try the file again.")
         finally:
             # Also log a failed import, because the bookmarks that it stored
             # before it failed are kept.
-            number = report.created + report.updated
-            if number and not is_dry_run:
-                # makemessages does not look into f-strings
-                message = gettext_noop("Imported bookmarks")
-                with suppress(Error):
-                    self.log_change(request, user_group, f"{message}: {number}")
+            self.log_import(request, report)
         return report
+
+    def log_import(self, request: HttpRequest, report: DetailedReport) -> None:
+        """Add what was imported to the history of the user group."""
+        number = report.created + report.updated
+        if report.dry_run or not number:
+            return
+        # makemessages does not look into f-strings.
+        message = gettext_noop("Imported bookmarks")
+        entry = (report.user_group, f"{message}: {number}")
+        with suppress(Error):
+            log_rows(request.user, CHANGE, [entry])
 
     def render_import(
         self,
@@ -244,3 +233,20 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
             can_view=self.has_view_permission(request),
         )
         return let_browsers_go_back(response)
+
+
+def store_records(values: dict[str, Any], report: DetailedReport) -> None:
+    """Store the bookmarks of the file, and report the new collections."""
+    begin = timezone.now()
+    records = read(values["content"], report.format_name, values["encoding"])
+    store(
+        report.user_group,
+        report.watch(records),
+        report,
+        values["collection"],
+        values["update"],
+        deadline=Deadline(usergroups_conf.call_time_limit()),
+    )
+    new = report.user_group.collections.for_write().filter(created_at__gte=begin)
+    names = new.order_by("name").values_list("name", flat=True)
+    report.collections = list(names[:MAX_DETAILS])

@@ -1,6 +1,6 @@
 """The base class of the admins of rows that belong to a user group."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
@@ -9,8 +9,15 @@ from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.cells import two_lines
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M
+from usergroups.models import UserGroup
 
 OWNER_COLUMNS = ("user_group_link", "team_link")
+
+
+class Owned(Protocol):
+    """A row that belongs to a user group."""
+
+    user_group: UserGroup
 
 
 class OwnedAdmin(OperatorAdmin[M]):
@@ -26,11 +33,12 @@ class OwnedAdmin(OperatorAdmin[M]):
     ordering = ("-id",)
 
     @admin.display(description=_("user group"))
-    def user_group_link(self, row: Any) -> str:
+    def user_group_link(self, row: Owned) -> str:
         group = row.user_group
         # Both may be empty.
-        identity = ", ".join(filter(None, (group.provided_id, group.environment)))
-        return self.link_to(group, two_lines(group.name, identity))
+        identity = [each for each in (group.provided_id, group.environment) if each]
+        text = two_lines(group.name, ", ".join(identity))
+        return self.link_to(group, text)
 
     @admin.display(description=_("team"))
     def team_link(self, row: Any) -> str:

@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin import widgets
 from django.db import models, router
 
-from .fields import is_valid_value
+from .fields import ForeignKey, is_valid_value
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
@@ -34,7 +34,9 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
             url += f"?{urlencode(self.query_params)}"
         return url
 
-    def optgroups(self, name: str, value: Sequence[str], attrs: Any = None) -> Any:
+    def optgroups(
+        self, name: str, value: Sequence[str], attrs: dict[str, object] | None = None
+    ) -> Any:
         """Return the options to render, which are the selected ones."""
         # Django's widget queries for every submitted value, and raises an
         # error for malformed ones.
@@ -59,7 +61,7 @@ def required_relations(model: type[models.Model]) -> Iterator[str]:
 
 
 def autocomplete_field(
-    field: "models.ForeignKey[Any, Any]", admin_site: admin.AdminSite, **kwargs: Any
+    field: ForeignKey, admin_site: admin.AdminSite, **kwargs: Any
 ) -> Any:
     """Return a form field for a foreign key, with autocompletion.
 

@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .autocomplete import AutocompleteFilter
-from .fields import indent_json, is_valid_value
+from .fields import ModelField, indent_json, is_valid_value
 from .history import RESTORE_PARAM, Change, changes_of, message_of, operator_name
 from .lists import OperatorChangeList, OperatorListAdmin
 from .pages import admin_url, can_view
@@ -192,7 +192,7 @@ def restorable_entries(
     return restorable
 
 
-def value_as_text(field: "models.Field[Any, Any]", value: Any) -> str:
+def value_as_text(field: ModelField, value: Any) -> str:
     """Return a value from an entry of the history as text."""
     if isinstance(field, models.JSONField):
         text = indent_json(value)

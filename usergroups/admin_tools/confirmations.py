@@ -11,6 +11,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern
@@ -157,16 +158,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
         form = form_class(self, request, found)
         if form.refusals or not form.is_valid():
             return self.render_confirmation(confirmation, query, form)
-        # Lock the rows in one order, so that two actions cannot wait for each
-        # other.
-        locked = rows.order_by("pk").select_for_update(of=("self",))
-
-        def run() -> HttpResponse | str:
-            # Each attempt reads the rows again.
-            return confirmation.action(self, request, locked.all(), **form.cleaned_data)
-
-        with acting_as(request.user):
-            outcome = retry_on_conflict(run, rows.db)
+        outcome = self.run_action(confirmation, rows, form)
         if isinstance(outcome, HttpResponse):
             # It may contain secrets.
             add_never_cache_headers(outcome)
@@ -174,6 +166,23 @@ class ConfirmingAdmin(PagesAdmin[M]):
         messages.info(request, outcome)
         # Read the rows again, because the action may have deleted them.
         return redirect(self.previous_url(query, rows.all()))
+
+    def run_action(
+        self, confirmation: Confirmation, rows: QuerySet[M], form: ConfirmationForm
+    ) -> HttpResponse | str:
+        """Run an action in a transaction and return what it returns."""
+        # Lock the rows in one order, so that two actions cannot wait for each
+        # other.
+        locked = rows.order_by("pk").select_for_update(of=("self",))
+
+        def run() -> HttpResponse | str:
+            # Each attempt reads the rows again.
+            return confirmation.action(
+                self, form.request, locked.all(), **form.cleaned_data
+            )
+
+        with acting_as(form.request.user):
+            return retry_on_conflict(run, rows.db)
 
     def chosen_keys(self, request: HttpRequest, query: Mapping[str, str]) -> Any:
         """Return the keys of the confirmed rows, or of the row in the query,

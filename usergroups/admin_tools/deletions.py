@@ -31,16 +31,15 @@ class DeletionForm(ConfirmationForm):
     become duplicates, which are deleted.
     """
 
+    model_admin: "DeletingAdmin[Any]"
     max_rows = MAX_LISTED
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        model_admin: Any = self.model_admin
-        self.note = model_admin.deletion_note
-        self.counts = {
-            str(model_admin.opts.verbose_name_plural): intcomma(len(self.rows))
-        }
-        queryset = model_admin.get_queryset(self.request)
+        self.note = self.model_admin.deletion_note
+        name = str(self.model_admin.opts.verbose_name_plural)
+        self.counts = {name: intcomma(len(self.rows))}
+        queryset: Any = self.model_admin.get_queryset(self.request)
         keys = [row.pk for row in self.rows]
         for rows in queryset.dependants_by_model(keys).values():
             self.count(rows)
@@ -58,11 +57,9 @@ class DeletionForm(ConfirmationForm):
         is_registered = site.is_registered(model)
         if not is_registered or can_view(site, self.request, model):
             self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
-        if is_registered:
-            own_admin: Any = site.get_model_admin(model)
-            if not own_admin.has_delete_permission(self.request):
-                text = gettext("You do not have permission to delete: %(name)s.")
-                self.refusals.append(text % {"name": model._meta.verbose_name})
+        if is_registered and not may_delete(site, self.request, model):
+            text = gettext("You do not have permission to delete: %(name)s.")
+            self.refusals.append(text % {"name": model._meta.verbose_name})
         if number > limit:
             text = gettext(
                 "More than %(rows)s. Delete them first, or run manage.py "
@@ -71,6 +68,13 @@ class DeletionForm(ConfirmationForm):
             shown = display_rows(limit, model._meta)
             values = {"rows": shown, "model": self.model_admin.opts.label}
             self.refusals.append(text % values)
+
+
+def may_delete(
+    site: admin.AdminSite, request: HttpRequest, model: type[models.Model]
+) -> bool:
+    """Return whether the user may delete rows of a registered model."""
+    return site.get_model_admin(model).has_delete_permission(request)
 
 
 class DeletingAdmin(ConfirmingAdmin[M]):

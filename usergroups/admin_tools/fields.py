@@ -4,7 +4,7 @@ single values.
 
 import json
 import re
-from typing import Any
+from typing import Any, TypeAlias
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -14,6 +14,10 @@ from rest_framework import serializers
 
 from usergroups.api import strict_json
 from usergroups.api.errors import failure
+
+# Django's classes are generic only in their type stubs.
+ModelField: TypeAlias = "models.Field[Any, Any]"
+ForeignKey: TypeAlias = "models.ForeignKey[Any, Any]"
 
 MAX_INDENTED = 100_000  # characters of JSON
 
@@ -31,7 +35,7 @@ def indent_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def is_valid_value(field: "models.Field[Any, Any]", value: object) -> bool:
+def is_valid_value(field: ModelField, value: object) -> bool:
     """Return whether ``value``, as sent in a request, is valid for the model
     field.
     """

@@ -21,7 +21,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from usergroups.db.retry import sqlstate_of
 
-from .operator_admin import OperatorAdmin
+from .findable import FindableAdmin
 from .pages import let_browsers_go_back
 from .search import is_valid_query
 
@@ -36,7 +36,7 @@ PRIVATE = re.compile(r"[0-9A-Za-z]{20}")
 another service. It is not shown again.
 """
 
-AnyAdmin: TypeAlias = OperatorAdmin[Any]
+AnyAdmin: TypeAlias = FindableAdmin[Any]
 
 
 class Results(NamedTuple):
@@ -66,7 +66,7 @@ class FindSite(admin.AdminSite):
         return [
             each
             for each in admins
-            if isinstance(each, OperatorAdmin) and each.find_fields
+            if isinstance(each, FindableAdmin) and each.find_fields
         ]
 
     @property

@@ -20,7 +20,7 @@ from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 
-from .fields import is_valid_value
+from .fields import ModelField, is_valid_value
 from .forms import OperatorForm
 from .pages import M, ModelAdmin, admin_url, can_view
 
@@ -46,7 +46,7 @@ LABELS = (
 class Change(NamedTuple):
     """A changed field with its old and its new value."""
 
-    field: "models.Field[Any, Any]"
+    field: ModelField
     old: Any
     new: Any
 
@@ -198,7 +198,7 @@ class HistoryAdmin(ModelAdmin[M]):
         """
         if not can_view(self.admin_site, request, LogEntry):
             return super().history_view(request, object_id, extra_context)
-        query: Any = {
+        query: dict[str, str | int] = {
             "content_type": get_content_type_for_model(self.model).pk,
             "object_id": unquote(object_id),
         }

@@ -1,20 +1,17 @@
 """The base class of the admins of the apps' models."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from django.contrib import admin
-from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import connections, models, router, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.http import urlencode
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.db.retry import retry_on_conflict
@@ -23,15 +20,36 @@ from usergroups.signals import acting_as
 from .autocomplete import autocomplete_field
 from .cells import badge, short_date
 from .deletions import DeletingAdmin
-from .fields import MultiLineField, SingleLineField, is_valid_value
+from .fields import ForeignKey, MultiLineField, SingleLineField
+from .findable import FindableAdmin
 from .forms import OperatorForm
 from .history import HistoryAdmin, changed_fields
 from .lists import OperatorListAdmin
-from .pages import M, can_view, is_object_page
-from .paginator import MAX_LISTED, bounded_count
+from .pages import M, is_object_page
+from .related_lists import RelatedListsAdmin
 
 
-class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
+class BelongsToTeam(Protocol):
+    """A row of a team and an environment."""
+
+    team: models.Model
+    environment: str
+
+
+class Dated(Protocol):
+    """A row that has the times of its creation and of its last change."""
+
+    created_at: datetime
+    updated_at: datetime
+
+
+class OperatorAdmin(
+    DeletingAdmin[M],
+    HistoryAdmin[M],
+    RelatedListsAdmin[M],
+    FindableAdmin[M],
+    OperatorListAdmin[M],
+):
     """An admin that stays fast with many rows, asks before irreversible
     actions and links to related rows.
 
@@ -53,29 +71,23 @@ class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
     """The names of the actions that have a button on the change page, and the
     labels of the buttons.
     """
-    find_fields: tuple[str, ...] = ()
-    """The fields that the page Find searches for a value equal to the text or,
-    in text fields, containing it.
-    """
-    secret_prefix: str = ""
-    """The prefix of the secrets that identify a row, if any."""
 
     # Columns of several lists
 
     @admin.display(description=_("team"))
-    def team_link(self, row: Any) -> str:
+    def team_link(self, row: BelongsToTeam) -> str:
         return self.link_to(row.team)
 
     @admin.display(description=_("environment"), ordering="environment")
-    def environment_badge(self, row: Any) -> str:
+    def environment_badge(self, row: BelongsToTeam) -> str:
         return badge(row.environment.lower(), row.environment)
 
     @admin.display(description=_("created"), ordering="created_at")
-    def created(self, row: Any) -> str:
+    def created(self, row: Dated) -> str:
         return short_date(row.created_at)
 
     @admin.display(description=_("updated"), ordering="updated_at")
-    def updated(self, row: Any) -> str:
+    def updated(self, row: Dated) -> str:
         return short_date(row.updated_at)
 
     # Reading
@@ -129,7 +141,7 @@ class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
     # Saving
 
     def formfield_for_foreignkey(
-        self, db_field: Any, request: HttpRequest, **kwargs: Any
+        self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any
     ) -> Any:
         if db_field.name in self.get_autocomplete_fields(request):
             return autocomplete_field(db_field, self.admin_site)
@@ -198,88 +210,3 @@ class OperatorAdmin(DeletingAdmin[M], HistoryAdmin[M], OperatorListAdmin[M]):
         """
         allowed = self.get_actions(request)
         return [each for each in self.object_actions.items() if each[0] in allowed]
-
-    # Links from the page of a row to the lists of its related rows
-
-    def get_related(self, request: HttpRequest, obj: M) -> list[dict[str, Any]]:
-        """Return a summary of each list that the user may view and that has an
-        AutocompleteFilter for this row.
-        """
-        related: list[dict[str, Any]] = []
-        for model in self.opts.apps.get_models():
-            if can_view(self.admin_site, request, model):
-                other = self.admin_site.get_model_admin(model)
-                if isinstance(other, OperatorAdmin):
-                    related += other.lists_filtered_by(request, obj)
-        return related
-
-    def lists_filtered_by(
-        self, request: HttpRequest, obj: models.Model
-    ) -> Iterator[dict[str, Any]]:
-        """Yield a summary of this list for each of its filters by a foreign
-        key to the model of ``obj``.
-        """
-        filters: Any = self.get_list_filter(request)
-        for each in filters:
-            if not isinstance(each, tuple):
-                continue
-            field_path = each[0]
-            field: Any = get_fields_from_path(self.model, field_path)[-1]
-            if field.related_model is type(obj):
-                query = {f"{field_path}__{obj._meta.pk.name}__exact": obj.pk}
-                summary = self.related_list(request, query)
-                summary["links"] = self.get_related_links(request, field_path, obj)
-                yield summary
-
-    def related_list(
-        self, request: HttpRequest, query: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Return the name, the number of rows and the address of this list
-        with these filters.
-        """
-        number = bounded_count(self.get_queryset(request).filter(**query))
-        count = intcomma(number)
-        if number == MAX_LISTED:
-            count += "+"
-        return {
-            "name": str(self.opts.verbose_name_plural),
-            "count": count,
-            "url": f"{self.url_of('changelist')}?{urlencode(query)}",
-        }
-
-    def get_related_links(
-        self, request: HttpRequest, field_path: str, obj: models.Model
-    ) -> list[tuple[str, str]]:
-        """Return labels and URLs of links such as "Add bookmark here", which
-        open a form with ``obj`` in the field.
-        """
-        if not self.has_add_permission(request):
-            return []
-        if field_path not in flatten_fieldsets(self.get_fieldsets(request)):
-            return []
-        text = gettext("Add %(name)s here") % {"name": self.opts.verbose_name}
-        query = urlencode({field_path: obj.pk})
-        return [(text, f"{self.url_of('add')}?{query}")]
-
-    # Find
-
-    def with_secrets(self, secrets: Sequence[str]) -> Q:
-        """Return the condition that one of these secrets, which begin with
-        ``secret_prefix``, identifies the row.
-        """
-        return Q()  # Find returns no rows for an empty condition.
-
-    def text_condition(self, text: str, lookup: str) -> Q:
-        """Return the condition that a field equals the text (``lookup``
-        "exact") or contains it ("icontains").
-
-        Find passes the secrets in a text to ``with_secrets`` instead.
-        """
-        condition = Q()
-        for name in self.find_fields:
-            field: Any = self.opts.get_field(name)
-            # Other fields, such as ids, match as a whole.
-            is_searched = lookup == "exact" or isinstance(field, models.CharField)
-            if is_searched and is_valid_value(field, text):
-                condition |= Q((f"{name}__{lookup}", text))
-        return condition

@@ -3,6 +3,7 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.management.base import CommandError, CommandParser
 from django.db import models
 
@@ -76,7 +77,7 @@ class Command(OperatorCommand):
         counts = counts_as_text(by_model)
         self.stderr.write(f"Deleted {counts}.", self.style.SUCCESS)
 
-    def get_operator(self, username: str | None) -> models.Model | None:
+    def get_operator(self, username: str | None) -> AbstractBaseUser | None:
         """Return the account with this name, or None if there is no name."""
         if username is None:
             return None
@@ -110,7 +111,7 @@ def counts_as_text(by_model: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {label}" for label, count in numbers if count)
 
 
-def log_deletion(operator: models.Model, row: models.Model) -> None:
+def log_deletion(operator: AbstractBaseUser, row: models.Model) -> None:
     """Write an entry of the admin's history."""
     # A host may lack the admin, whose modules cannot be imported then.
     from django.contrib.admin.models import DELETION  # noqa: PLC0415

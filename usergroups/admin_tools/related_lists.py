@@ -1,0 +1,92 @@
+"""Links from the page of a row to the lists of its related rows."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NotRequired, TypedDict
+
+from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.db import models
+from django.http import HttpRequest
+from django.utils.http import urlencode
+from django.utils.translation import gettext
+
+from .autocomplete import AutocompleteFilter
+from .pages import M, PagesAdmin, can_view
+from .paginator import MAX_LISTED, bounded_count
+
+Link = tuple[str, str]
+"""A label and an address."""
+
+
+class RelatedList(TypedDict):
+    """A list of rows that belong to another row, as its page shows it."""
+
+    name: str
+    count: str
+    url: str
+    links: NotRequired[list[Link]]
+
+
+class RelatedListsAdmin(PagesAdmin[M]):
+    """An admin whose pages link to the lists that are filtered by their row.
+
+    These are the lists with an AutocompleteFilter for the model of the row.
+    """
+
+    def get_related(self, request: HttpRequest, obj: M) -> list[RelatedList]:
+        """Return the lists for this row that the user may view."""
+        related: list[RelatedList] = []
+        for model in self.opts.apps.get_models():
+            if can_view(self.admin_site, request, model):
+                other = self.admin_site.get_model_admin(model)
+                if isinstance(other, RelatedListsAdmin):
+                    related += other.lists_filtered_by(request, obj)
+        return related
+
+    def lists_filtered_by(
+        self, request: HttpRequest, obj: models.Model
+    ) -> Iterator[RelatedList]:
+        """Yield this list for each of its filters by a foreign key to the
+        model of ``obj``.
+        """
+        for field_path in autocomplete_filters(self.get_list_filter(request)):
+            field = get_fields_from_path(self.model, field_path)[-1]
+            if field.related_model is type(obj):
+                query = {f"{field_path}__{obj._meta.pk.name}__exact": obj.pk}
+                related = self.related_list(request, query)
+                related["links"] = self.get_related_links(request, field_path, obj)
+                yield related
+
+    def related_list(
+        self, request: HttpRequest, query: Mapping[str, str | int]
+    ) -> RelatedList:
+        """Return this list with these filters."""
+        number = bounded_count(self.get_queryset(request).filter(**query))
+        count = intcomma(number)
+        if number == MAX_LISTED:
+            count += "+"
+        return {
+            "name": str(self.opts.verbose_name_plural),
+            "count": count,
+            "url": f"{self.url_of('changelist')}?{urlencode(query)}",
+        }
+
+    def get_related_links(
+        self, request: HttpRequest, field_path: str, obj: models.Model
+    ) -> list[Link]:
+        """Return links such as "Add bookmark here", which open a form with
+        ``obj`` in the field.
+        """
+        if not self.has_add_permission(request):
+            return []
+        if field_path not in flatten_fieldsets(self.get_fieldsets(request)):
+            return []
+        text = gettext("Add %(name)s here") % {"name": self.opts.verbose_name}
+        query = urlencode({field_path: obj.pk})
+        return [(text, f"{self.url_of('add')}?{query}")]
+
+
+def autocomplete_filters(list_filter: Any) -> list[str]:
+    """Return the paths of the fields that have an AutocompleteFilter."""
+    pairs = [each for each in list_filter if isinstance(each, tuple)]
+    return [path for path, kind in pairs if issubclass(kind, AutocompleteFilter)]
