@@ -1,6 +1,6 @@
-"""Each statement of the admin that locks or updates bookmarks or collections
-names the user group, because Citus can lock only rows of one shard in a
-statement. It can delete rows of several.
+"""Each statement of the admin that locks, updates or deletes bookmarks or
+collections names the user group, because Citus can lock only rows of one shard
+in a statement.
 """
 
 import re
@@ -20,11 +20,11 @@ FACTORIES = {
     "bookmarks_bookmark": BookmarkFactory,
     "bookmarks_collection": CollectionFactory,
 }
-WRITES = re.compile("^UPDATE|FOR (NO KEY )?UPDATE")
+WRITES = re.compile("^(UPDATE|DELETE)|FOR (NO KEY )?UPDATE")
 
 
 def check_writes(statements):
-    """Check the statements that lock or update rows."""
+    """Check the statements that lock, update or delete rows."""
     check([sql for sql in statements if WRITES.search(sql)])
 
 
