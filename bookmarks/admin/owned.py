@@ -1,11 +1,13 @@
 """The base classes of the admins of rows that belong to a user group."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Protocol
 
 from django.contrib import admin
 from django.db import router
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
@@ -57,14 +59,28 @@ class DistributedAdmin(OwnedAdmin[M]):
     """
 
     def locked(self, rows: QuerySet[M], found: Sequence[Any]) -> QuerySet[M]:
-        user_groups = sorted({row.user_group_id for row in found})
-        if len(user_groups) == 1:
-            return super().locked(rows.filter(user_group=user_groups[0]), found)
+        parts = self.by_user_group(found, rows.db)
+        if len(parts) == 1:
+            return super().locked(rows.filter(user_group=found[0].user_group_id), found)
         # Citus cannot lock the rows of several groups with one statement.
-        for user_group in user_groups:
-            of_group = rows.filter(user_group=user_group).prefetch_related(None)
-            list(super().locked(of_group, found))
+        for part in parts:
+            list(part.order_by("pk").select_for_update().values_list("pk", flat=True))
         return rows.order_by("pk")
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> None:
+        for part in self.by_user_group(queryset, queryset.db):
+            part.delete()
+
+    def by_user_group(self, rows: Iterable[Any], using: str) -> list[QuerySet[M]]:
+        """Return a queryset of the rows of each user group."""
+        keys = defaultdict(list)
+        for row in rows:
+            keys[row.user_group_id].append(row.pk)
+        all_rows = self.model._default_manager.using(using)
+        return [
+            all_rows.filter(user_group=user_group, pk__in=keys[user_group])
+            for user_group in sorted(keys)
+        ]
 
     def update_fields(self, obj: Any, names: Sequence[str]) -> None:
         # save() would update the row on all nodes, because it names only the
