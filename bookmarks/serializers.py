@@ -247,6 +247,10 @@ class BookmarkListQuery(PageQuery):
         ),
     )
 
+    def validate_tag(self, tags: list[str]) -> list[str]:
+        """Sort the tags, whose order does not matter."""
+        return sorted(tags)
+
 
 class BookmarkListEnvelope(PageEnvelope):
     bookmarks = BookmarkSerializer(many=True)

@@ -4,7 +4,7 @@ from functools import partial
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from .api import batches, cursors
+from .api import batches
 from .api.errors import MissingField, Protected
 from .api.openapi import (
     ETAG,
@@ -15,6 +15,7 @@ from .api.openapi import (
     success_response,
 )
 from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
+from .serializers import UserGroupListQuery
 from .tokens.openapi import DESCRIPTION, TOKEN, describe_rotation, token_operation
 
 USER_GROUP = {
@@ -177,11 +178,12 @@ list_user_groups = document(
         "page ends before the `mapping` and `properties` of its user groups exceed 2 "
         "MiB of JSON, but has at least one user group."
     ),
-    query={
-        **page_query(USER_GROUP["provided_id"], cursors.UPDATED),
-        "name": "Example",
-        "updated_since": USER_GROUP_DETAIL["updated_at"],
-    },
+    query=page_query(
+        UserGroupListQuery,
+        USER_GROUP["provided_id"],
+        name="Example",
+        updated_since=USER_GROUP_DETAIL["updated_at"],
+    ),
     responses={
         200: page_response("A page of groups.", user_groups=[USER_GROUP_DETAIL])
     },
