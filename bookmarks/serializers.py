@@ -31,6 +31,7 @@ from usergroups.api.page_queries import PageQuery
 from usergroups.api.pagination import PageEnvelope
 from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
+    DeletionListQuery,
     UserGroupIdQuery,
     UserGroupIdSerializer,
     UserGroupSerializer,
@@ -39,6 +40,7 @@ from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
 from usergroups.tokens.serializers import TokenEnvelope
 
 from . import web_url
+from .deletions import Deletion
 from .exceptions import NO_SUCH_COLLECTION
 from .files import EXPORT_FORMATS, FORMATS
 from .models import (
@@ -362,6 +364,26 @@ class CollectionListQuery(PageQuery):
 
 class CollectionListEnvelope(PageEnvelope):
     collections = CollectionSerializer(many=True)
+
+
+class BookmarkDeletionListQuery(DeletionListQuery):
+    """The query parameters of the list of deleted bookmarks and collections."""
+
+
+class DeletionSerializer(serializers.Serializer[Deletion]):
+    """The deletion of a bookmark or a collection."""
+
+    type = serializers.CharField(
+        source="object_type", help_text="`bookmark` or `collection`."
+    )
+    id = serializers.CharField(
+        source="object_id", help_text="The id of the deleted object."
+    )
+    deleted_at = TimestampField()
+
+
+class DeletionListEnvelope(PageEnvelope):
+    deletions = DeletionSerializer(many=True)
 
 
 class ImportQuery(serializers.Serializer[Any]):

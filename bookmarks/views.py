@@ -38,6 +38,7 @@ from usergroups.views import ApiTokenView
 
 from . import conf, exceptions, openapi, serializers, web_url
 from .authentication import AccessTokenAuthentication
+from .deletions import Deletion
 from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
 from .files.content import UnreadableFile, copied, open_content
 from .files.decoding import encoding_name
@@ -411,6 +412,17 @@ class CollectionView(AccessTokenView):
         versions = accepted_versions(request)
         Collection.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
+
+
+class DeletionsView(AccessTokenView):
+    request_serializers = {"GET": serializers.BookmarkDeletionListQuery}
+    response_serializers = {"GET": serializers.DeletionListEnvelope}
+
+    @openapi.list_deletions
+    def get(self, request: Request) -> Response:
+        deletions = Deletion.objects.filter(user_group=self.user_group)
+        page = Page(deletions, "id", **pop_paging(self.validated()))
+        return self.respond({"deletions": page.items, **page.links(request)})
 
 
 class ImportView(AccessTokenView):

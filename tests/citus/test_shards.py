@@ -58,16 +58,18 @@ def names_user_group(sql, table):
 def shards_of(sql):
     """Return the partitions that a statement uses, by number.
 
-    Equal numbers of the two tables stand for one shard.
+    Equal numbers of the tables stand for one shard.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {sql}")
         plan = "\n".join(line for (line,) in cursor.fetchall())
-    return set(re.findall(r"bookmarks_(?:bookmark|collection)_(\d+_\d+)", plan))
+    return set(
+        re.findall(r"bookmarks_(?:bookmark|collection|deletion)_(\d+_\d+)", plan)
+    )
 
 
 def check(statements):
-    """Check that each statement on the two tables names the user group and, on
+    """Check that each statement on the tables names the user group and, on
     partitions, uses at most one of them.
     """
     checked = [
