@@ -248,6 +248,9 @@ DELETE_GROUP = {
     "DELETE": lambda row, call, client: call(
         "DELETE", "user", query={"user_group_id": row.provided_id}
     ),
+    "a batch": lambda row, call, client: call(
+        "POST", "users-batch-delete", {"user_group_ids": [row.provided_id]}
+    ),
     "the admin": lambda row, call, client: actions.act(
         client, "usergroups_usergroup", "delete_selected", row
     ),
