@@ -194,6 +194,7 @@ def test_every_parameter_has_an_example(document):
             assert {"example", "examples"} & parameter.keys(), parameter
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     "name",
     [
