@@ -520,8 +520,13 @@ issue_access_tokens = access_token_operation(
         200: success_response(
             "The result of each user group.",
             results=[
-                {"status": 201, "success": 1, "access_token": NEW_ACCESS_TOKEN},
-                batches.failed(UserGroupNotFound()),
+                {
+                    "status": 201,
+                    "success": 1,
+                    "changed": True,
+                    "access_token": NEW_ACCESS_TOKEN,
+                },
+                {**batches.failed(UserGroupNotFound()), **NOTHING_CHANGED},
             ],
         )
     },
@@ -541,8 +546,11 @@ revoke_access_tokens = access_token_operation(
         200: success_response(
             "The result of each id.",
             results=[
-                {"status": 200, "success": 1},
-                batches.failed(exceptions.AccessTokenNotFound()),
+                {"status": 200, "success": 1, "changed": True},
+                {
+                    **batches.failed(exceptions.AccessTokenNotFound()),
+                    **NOTHING_CHANGED,
+                },
             ],
         )
     },

@@ -625,7 +625,7 @@ class TeamAccessTokenListEnvelope(PageEnvelope):
     access_tokens = TeamAccessTokenSerializer(many=True)
 
 
-class AccessTokenResultSerializer(ResultSerializer):
+class AccessTokenResultSerializer(WriteResultSerializer):
     access_token = IssuedAccessTokenSerializer(required=False)
 
 
@@ -634,7 +634,7 @@ class AccessTokenBatchEnvelope(Envelope):
 
 
 class AccessTokenRevocationEnvelope(Envelope):
-    results = ResultsField(ResultSerializer)
+    results = ResultsField(WriteResultSerializer)
 
 
 class DescribedAccessTokenEnvelope(TokenEnvelope):

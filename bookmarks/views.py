@@ -646,7 +646,7 @@ class AccessTokenBatchView(ApiTokenView):
         token, secret = issued
         # for this response only
         token.secret = secret  # type: ignore[attr-defined]
-        return {"access_token": token, "status": 201}
+        return {"access_token": token, "status": 201, "changed": True}
 
 
 class AccessTokenBatchRevocationView(ApiTokenView):
@@ -668,7 +668,7 @@ class AccessTokenBatchRevocationView(ApiTokenView):
         """
         if revoked is None:
             return batches.failed(exceptions.AccessTokenNotFound())
-        return {"status": 200}
+        return {"status": 200, "changed": revoked}
 
 
 class TeamAccessTokensView(ApiTokenView):
