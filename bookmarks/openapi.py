@@ -23,8 +23,14 @@ from usergroups.api.openapi import (
     response_header,
     success_response,
 )
-from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
-from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
+from usergroups.exceptions import TooLargeToDelete, TooOld, UserGroupNotFound
+from usergroups.openapi import (
+    ID_MISSING,
+    INVALID_LIMIT,
+    RECORD_ID,
+    SINCE,
+    USER_GROUP,
+)
 from usergroups.tokens.openapi import (
     DESCRIPTION,
     TOKEN,
@@ -249,6 +255,31 @@ list_collections = collection_operation(
     },
     responses={200: page_response("A page of collections.", collections=[COLLECTION])},
     errors=[INVALID_LIMIT],
+)
+
+list_deletions = operation(
+    "list_deletions",
+    tags=["Bookmarks"],
+    summary="List deletions",
+    description=(
+        "Lists which bookmarks and collections of the access token's user group were "
+        "deleted, in whatever way, ordered by `deleted_at`. Request `next` until it is "
+        "null. Deletions are listed for 90 days, unless the operator sets another time."
+    ),
+    query={**page_query(RECORD_ID, cursors.DELETED), "since": SINCE},
+    responses={
+        200: page_response(
+            "A page of deletions.",
+            deletions=[
+                {
+                    "type": "bookmark",
+                    "id": BOOKMARK["id"],
+                    "deleted_at": "2026-01-31T09:26:53.589793Z",
+                }
+            ],
+        )
+    },
+    errors=[MissingField("since"), TooOld()],
 )
 
 create_collection = collection_operation(

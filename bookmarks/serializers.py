@@ -40,6 +40,7 @@ from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
 from usergroups.tokens.serializers import TokenEnvelope
 
 from . import web_url
+from .deletions import Deletion
 from .exceptions import NO_SUCH_COLLECTION
 from .files import EXPORT_FORMATS, FORMATS
 from .models import (
@@ -359,6 +360,22 @@ class CollectionListQuery(PageQuery):
 
 class CollectionListEnvelope(PageEnvelope):
     collections = CollectionSerializer(many=True)
+
+
+class DeletionSerializer(serializers.Serializer[Deletion]):
+    """The deletion of a bookmark or a collection."""
+
+    type = serializers.CharField(
+        source="object_type", help_text="`bookmark` or `collection`."
+    )
+    id = serializers.CharField(
+        source="object_id", help_text="The id of the deleted object."
+    )
+    deleted_at = TimestampField()
+
+
+class DeletionListEnvelope(PageEnvelope):
+    deletions = DeletionSerializer(many=True)
 
 
 class ImportQuery(serializers.Serializer[Any]):

@@ -30,6 +30,7 @@ urlpatterns = [
     path("v1/bookmarks/<str:id>", views.BookmarkView.as_view(), name="bookmark"),
     path("v1/collections", views.CollectionsView.as_view(), name="collections"),
     path("v1/collections/<str:id>", views.CollectionView.as_view(), name="collection"),
+    path("v1/deletions", views.DeletionsView.as_view(), name="deletions"),
     path("v1/imports", views.ImportView.as_view(), name="imports"),
     path("v1/export", views.ExportView.as_view(), name="export"),
 ]

@@ -32,12 +32,14 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.db.versions import Modified
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
+from usergroups.serializers import DeletionListQuery
 from usergroups.tokens.models import TooManyTokens
 from usergroups.tokens.views import RotateTokenView, TokenView
 from usergroups.views import ApiTokenView
 
 from . import conf, exceptions, openapi, serializers, web_url
 from .authentication import AccessTokenAuthentication
+from .deletions import Deletion
 from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
 from .files.content import UnreadableFile, copied, open_content
 from .files.decoding import encoding_name
@@ -411,6 +413,17 @@ class CollectionView(AccessTokenView):
         versions = accepted_versions(request)
         Collection.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
+
+
+class DeletionsView(AccessTokenView):
+    request_serializers = {"GET": DeletionListQuery}
+    response_serializers = {"GET": serializers.DeletionListEnvelope}
+
+    @openapi.list_deletions
+    def get(self, request: Request) -> Response:
+        deletions = Deletion.objects.filter(user_group=self.user_group)
+        page = Page(deletions, "id", **pop_paging(self.validated()))
+        return self.respond({"deletions": page.items, **page.links(request)})
 
 
 class ImportView(AccessTokenView):

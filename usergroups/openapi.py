@@ -14,7 +14,12 @@ from .api.openapi import (
     page_response,
     success_response,
 )
-from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
+from .exceptions import (
+    TooLargeToDelete,
+    TooOld,
+    UnknownUserGroupToken,
+    UserGroupNotFound,
+)
 from .tokens.openapi import DESCRIPTION, TOKEN, describe_rotation, token_operation
 
 USER_GROUP = {
@@ -186,6 +191,32 @@ list_user_groups = document(
         200: page_response("A page of groups.", user_groups=[USER_GROUP_DETAIL])
     },
     errors=[INVALID_LIMIT],
+)
+
+RECORD_ID = "01930e7b-0d3c-7a10-8a55-6c1f2e9b4d37"
+SINCE = "2026-01-01T00:00:00Z"
+
+list_user_group_deletions = document(
+    "list_user_group_deletions",
+    summary="List deleted user groups",
+    description=(
+        "Lists which user groups of the API token's team and environment were deleted, "
+        "in whatever way, ordered by `deleted_at`. Request `next` until it is null. "
+        "Deletions are listed for 90 days, unless the operator sets another time."
+    ),
+    query={**page_query(RECORD_ID, cursors.DELETED), "since": SINCE},
+    responses={
+        200: page_response(
+            "A page of deletions.",
+            deletions=[
+                {
+                    "user_group_id": "example_1",
+                    "deleted_at": "2026-01-31T09:26:53.589793Z",
+                }
+            ],
+        )
+    },
+    errors=[MissingField("since"), TooOld()],
 )
 
 UPDATED = {

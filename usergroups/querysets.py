@@ -17,6 +17,7 @@ from .db.compiled_statements import CompiledStatement, compile_update, parameter
 from .db.querysets import WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import stored_size
+from .deletions import UserGroupDeletion
 
 if TYPE_CHECKING:
     from .models import UserGroup
@@ -52,6 +53,20 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     ``ApiToken.scope`` returns them. ``versions`` are the accepted values of
     ``updated_at``, or None for any.
     """
+
+    recorded_fields = ("team", "environment", "provided_id")
+
+    def record_deletions(self, rows: Sequence["UserGroup"], now: datetime) -> None:
+        # Not those of a deleted team, whose API tokens are deleted as well.
+        UserGroupDeletion.objects.using(self.db).bulk_create(
+            UserGroupDeletion(
+                team_id=group.team_id,
+                environment=group.environment,
+                provided_id=group.provided_id,
+                deleted_at=now,
+            )
+            for group in rows
+        )
 
     def in_scope(self, scope: Mapping[str, Any]) -> "UserGroupQuerySet":
         """Filter the groups of a team and environment, on the database for

@@ -1,6 +1,7 @@
 """The serializers of the user group operations."""
 
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
@@ -12,13 +13,15 @@ from .api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from .api.cursors import CursorField
+from .api.cursors import DELETED, CursorField
 from .api.envelopes import Envelope
 from .api.error_serializers import open_enumeration
 from .api.errors import MAX_PROBLEMS
 from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
 from .api.page_queries import PageQuery
 from .api.pagination import PageEnvelope
+from .deletions import UserGroupDeletion, oldest_recorded_time
+from .exceptions import TooOld
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
     MAX_ID_LENGTH,
@@ -230,6 +233,40 @@ class UserGroupListQuery(PageQuery):
 
 class UserGroupListEnvelope(PageEnvelope):
     user_groups = UserGroupDetailSerializer(many=True)
+
+
+class DeletionListQuery(PageQuery):
+    """The query parameters of a list of deletions."""
+
+    cursor = CursorField(UUID)
+    since = TimestampField(
+        help_text=(
+            "Only deletions at this time or later. To poll, subtract a minute from the "
+            "latest `deleted_at` that you have seen."
+        ),
+    )
+
+    def time_field(self, query: dict[str, Any]) -> str:
+        return DELETED
+
+    def validate(self, query: dict[str, Any]) -> dict[str, Any]:
+        """Raise TooOld if not all deletions since then are recorded."""
+        if query["since"] < oldest_recorded_time():
+            raise TooOld
+        return super().validate(query)
+
+
+class UserGroupDeletionSerializer(serializers.Serializer[UserGroupDeletion]):
+    """The deletion of a user group."""
+
+    user_group_id = serializers.CharField(
+        source="provided_id", help_text="Your own identifier of the user group."
+    )
+    deleted_at = TimestampField()
+
+
+class UserGroupDeletionListEnvelope(PageEnvelope):
+    deletions = UserGroupDeletionSerializer(many=True)
 
 
 class UserGroupBatchSerializer(serializers.Serializer[Any]):

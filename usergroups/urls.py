@@ -9,6 +9,7 @@ from .views import (
     RotateUserGroupTokenView,
     UserGroupBatchDeletionView,
     UserGroupBatchView,
+    UserGroupDeletionsView,
     UserGroupsView,
     UserGroupView,
 )
@@ -21,6 +22,11 @@ urlpatterns = [
     path("api/user/resolve", ResolveView.as_view(), name="user-resolve"),
     path("api/user/token", RotateUserGroupTokenView.as_view(), name="user-token"),
     path("api/users", UserGroupsView.as_view(), name="users"),
+    path(
+        "api/users/deletions",
+        UserGroupDeletionsView.as_view(),
+        name="users-deletions",
+    ),
     path("api/users/batch", UserGroupBatchView.as_view(), name="users-batch"),
     path(
         "api/users/batch/delete",

@@ -22,6 +22,7 @@ from .api.scan_pages import ScanPage
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants
 from .db.versions import Modified
+from .deletions import UserGroupDeletion
 from .exceptions import (
     ResponseTooLarge,
     TooLargeToDelete,
@@ -182,6 +183,17 @@ class UserGroupsView(ApiTokenView):
                 **paging,
             )
         return self.respond({"user_groups": page.items, **page.links(request)})
+
+
+class UserGroupDeletionsView(ApiTokenView):
+    request_serializers = {"GET": serializers.DeletionListQuery}
+    response_serializers = {"GET": serializers.UserGroupDeletionListEnvelope}
+
+    @openapi.list_user_group_deletions
+    def get(self, request: Request) -> Response:
+        deletions = UserGroupDeletion.objects.filter(**self.token.scope)
+        page = Page(deletions, "id", **pop_paging(self.validated()))
+        return self.respond({"deletions": page.items, **page.links(request)})
 
 
 MAX_UPSERT_SIZE = 32 * 1024 * 1024

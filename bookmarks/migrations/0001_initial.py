@@ -116,4 +116,17 @@ class Migration(migrations.Migration):
             model_name='bookmark',
             constraint=models.UniqueConstraint(models.F('user_group'), models.F('url_digest'), django.db.models.functions.comparison.Coalesce('collection_id', models.Value(uuid.UUID('00000000-0000-0000-0000-000000000000')), output_field=models.UUIDField()), name='bookmarks_url'),
         ),
+        migrations.CreateModel(
+            name='Deletion',
+            fields=[
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='ID')),
+                ('deleted_at', models.DateTimeField(editable=False)),
+                ('object_type', models.CharField(max_length=10)),
+                ('object_id', models.UUIDField()),
+                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=f'{USERGROUPS}.usergroup')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['user_group', 'deleted_at', 'id'], name='bookmarks_deletions')],
+            },
+        ),
     ]

@@ -15,7 +15,11 @@ from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import errors
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    BookmarkFactory,
+    CollectionFactory,
+    DeletionFactory,
+)
 from tests.operations import caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
@@ -64,6 +68,11 @@ LISTS = {
         lambda group, time: CollectionFactory(
             user_group=group, created_at=time, updated_at=time
         ),
+    ),
+    "list_deletions?since=2000-01-01T00:00:00Z": (
+        "deletions",
+        "id",
+        lambda group, time: DeletionFactory(user_group=group, deleted_at=time),
     ),
     "list_user_groups?name=Group": (
         "user_groups",
@@ -115,7 +124,8 @@ class Listing:
 
 
 @pytest.fixture(params=LISTS)
-def listing(request, api_client, user_group):
+def listing(request, api_client, user_group, settings):
+    settings.USERGROUPS_DELETION_RETENTION_DAYS = 36_500
     # so that ``user_group`` is not in the list of user groups
     UserGroup.objects.update(environment="Testing")
     operation = request.param.partition("?")[0]

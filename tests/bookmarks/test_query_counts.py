@@ -1,6 +1,7 @@
 """The statements of each operation, and of calls that take others.
 
-With receivers of signals, some deletions take one more, to read the bookmarks.
+With receivers of signals, the deletion of a collection takes one more, to read
+the bookmarks that it had.
 """
 
 from types import SimpleNamespace
@@ -43,14 +44,17 @@ STATEMENTS = {
         "whether it has few collections",
         "whether it has few bookmarks",
         "lock",
+        "record",
         "group",
         "deletion of access tokens",
         "deletion of collections",
         "deletion of bookmarks",
+        "deletion of records of deletions",
         "deletion",
     ],
     "rotate_user_group_token": [OF_TEAM, "update", "group"],
     "list_user_groups": [OF_TEAM, "page"],
+    "list_user_group_deletions": [OF_TEAM, "page"],
     "put_user_groups": [OF_TEAM],
     "delete_user_groups": [OF_TEAM],
     "resolve_user_group": [OF_TEAM, "group"],
@@ -82,7 +86,7 @@ STATEMENTS = {
     "lookup_bookmarks": [OF_GROUP],
     "get_bookmark": [OF_GROUP, "bookmark"],
     "update_bookmark": [OF_GROUP, "update", "bookmark as it stands now"],
-    "delete_bookmark": [OF_GROUP, "deletion"],
+    "delete_bookmark": [OF_GROUP, "lock", "record", "deletion"],
     "list_collections": [OF_GROUP, "page"],
     "create_collection": [OF_GROUP, "insert"],
     "get_collection": [OF_GROUP, "collection"],
@@ -94,11 +98,13 @@ STATEMENTS = {
         "whether it has few bookmarks",
         "lock",
         "its group",
-        "deletion of duplicates inside",
-        "deletion of duplicates outside",
+        "duplicates inside",
+        "duplicates outside",
         "update of the bookmarks",
+        "record",
         "deletion",
     ],
+    "list_deletions": [OF_GROUP, "page"],
     "import_bookmarks": [OF_GROUP, "insert", *NEW_IDS],
     "export_bookmarks": [OF_GROUP, "bookmarks in no collection", "collections"],
 }
@@ -115,15 +121,8 @@ def test_an_operation_takes_these_statements(api_client, user_group, valid_body,
     assert len(queries_of(call, valid_body)) == len(STATEMENTS[name])
 
 
-DELETIONS = {"delete_bookmark", "delete_collection"}
-"""The operations that announce deleted bookmarks.
-
-The deletion of a user group announces only the user group.
-"""
-
-
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_only_deletions_of_bookmarks_take_more_statements_with_receivers(
+def test_only_the_deletion_of_a_collection_takes_more_statements_with_receivers(
     api_client, user_group, valid_body, name
 ):
     call = caller(api_client, user_group, name)
@@ -131,7 +130,7 @@ def test_only_deletions_of_bookmarks_take_more_statements_with_receivers(
     with received():
         queries = queries_of(call, valid_body)
 
-    assert len(queries) == len(STATEMENTS[name]) + (name in DELETIONS)
+    assert len(queries) == len(STATEMENTS[name]) + (name == "delete_collection")
 
 
 @pytest.fixture
@@ -312,7 +311,7 @@ CALLS = {
         lambda stored: stored.call(
             "POST", "bookmarks-batch-delete", body={"ids": stored.ids}
         ),
-        [OF_GROUP, "bookmarks", "deletion"],
+        [OF_GROUP, "bookmarks", "lock", "record", "deletion"],
     ),
     "DELETE collection": (
         lambda stored: stored.call("DELETE", "collection", stored.collection.pk),
@@ -323,9 +322,10 @@ CALLS = {
             "whether it has few bookmarks",
             "lock",
             "its group",
-            "deletion of duplicates inside",
-            "deletion of duplicates outside",
+            "duplicates inside",
+            "duplicates outside",
             "update of the bookmarks",
+            "record",
             "deletion",
         ],
     ),
@@ -333,10 +333,12 @@ CALLS = {
         lambda stored: stored.user_group.delete(),
         [
             "lock",
+            "record",
             "group",
             "deletion of access tokens",
             "deletion of collections",
             "deletion of bookmarks",
+            "deletion of records of deletions",
             "deletion",
         ],
     ),
@@ -350,11 +352,12 @@ def test_a_call_takes_these_statements(stored, call, statements):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_only_calls_that_delete_take_more_statements_with_receivers(stored, name):
+def test_only_calls_that_delete_a_collection_take_more_statements_with_receivers(
+    stored, name
+):
     call, statements = CALLS[name]
 
     with received():
         queries = queries_of(call, stored)
 
-    deletes = name in ("POST batch to delete", "DELETE collection")
-    assert len(queries) == len(statements) + deletes
+    assert len(queries) == len(statements) + (name == "DELETE collection")

@@ -98,6 +98,11 @@ CALLS = [
     Call("rotate_api_token", 201, body={"grace": 3600}),
     Call("rotate_api_token", 409, body={"grace": 3600}),
     Call("delete_user_group", 200, GROUP),
+    Call(
+        "list_user_group_deletions",
+        200,
+        {"since": Answered("issue_access_token", "access_token", "created_at")},
+    ),
     Call("delete_user_groups", 200, body={"user_group_ids": ["generated", "other"]}),
     Call("get_user_group", 404, GROUP),
     Call("get_access_token", 200),
@@ -170,6 +175,7 @@ CALLS = [
     Call("export_bookmarks", 200, {"format": "csv"}),
     Call("delete_bookmark", 200, {"id": BOOKMARK}),
     Call("delete_collection", 200, {"id": COLLECTION}),
+    Call("list_deletions", 200, {"since": CREATED}),
 ]
 
 

@@ -23,6 +23,7 @@ from tests.signals import received
 
 TESTS_OF_THE_CONTRACT = [
     "tests/api",
+    "tests/citus/test_admin.py",
     "tests/citus/test_shards.py",
     "tests/bookmarks_service/test_concurrency.py",
 ]
@@ -58,16 +59,18 @@ def names_user_group(sql, table):
 def shards_of(sql):
     """Return the partitions that a statement uses, by number.
 
-    Equal numbers of the two tables stand for one shard.
+    Equal numbers of the tables stand for one shard.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {sql}")
         plan = "\n".join(line for (line,) in cursor.fetchall())
-    return set(re.findall(r"bookmarks_(?:bookmark|collection)_(\d+_\d+)", plan))
+    return set(
+        re.findall(r"bookmarks_(?:bookmark|collection|deletion)_(\d+_\d+)", plan)
+    )
 
 
 def check(statements):
-    """Check that each statement on the two tables names the user group and, on
+    """Check that each statement on the tables names the user group and, on
     partitions, uses at most one of them.
     """
     checked = [
@@ -108,6 +111,7 @@ def bodies(user_group, collection, bookmarks):
                     {"url": f"{url}/2"},
                 ],
                 "ids": [str(bookmark.pk) for bookmark in bookmarks[:2]],
+                "urls": [bookmark.url for bookmark in bookmarks],
                 "user_groups": [],
                 "token": user_group.token,
             }

@@ -72,6 +72,13 @@ CALLS = {
     ),
     "read a collection": Call("GET", f"/v1/collections/{COLLECTION}"),
     "list collections": Call("GET", "/v1/collections"),
+    "list deletions": Call("GET", "/v1/deletions?since=2999-12-31T00:00:00Z"),
+    "list deleted user groups": Call(
+        "GET", "/api/users/deletions?since=2999-12-31T00:00:00Z"
+    ),
+    "deletions that are too old": Call(
+        "GET", "/v1/deletions?since=2000-01-01T00:00:00Z"
+    ),
     "export": Call("GET", "/v1/export?format=jsonl"),
     # Content negotiation, which the API does not offer
     "accept HTML": Call("GET", PATH_OF_GROUP_1, headers={"Accept": "text/html"}),
