@@ -189,6 +189,7 @@ class OperatorAdmin(
     ) -> HttpResponse:
         """Add the related lists and the buttons of actions to the page."""
         context["show_save_and_add_another"] = False
+        context["show_delete"] = False  # The template has a button for it.
         obj = context.get("original")
         if obj is not None:
             if request.method == "GET":
