@@ -4,11 +4,30 @@ user group operations.
 
 from django.urls import path
 
-from .views import AccessTokenDetailView, AccessTokensView
+from .views import (
+    AccessTokenBatchRevocationView,
+    AccessTokenBatchView,
+    AccessTokenDetailView,
+    AccessTokensView,
+    TeamAccessTokensView,
+)
 
 app_name = "access_tokens"
 urlpatterns = [
+    path(
+        "api/access-tokens", TeamAccessTokensView.as_view(), name="team-access-tokens"
+    ),
     path("api/user/access-tokens", AccessTokensView.as_view(), name="access-tokens"),
+    path(
+        "api/user/access-tokens/batch",
+        AccessTokenBatchView.as_view(),
+        name="access-tokens-batch",
+    ),
+    path(
+        "api/user/access-tokens/batch/revoke",
+        AccessTokenBatchRevocationView.as_view(),
+        name="access-tokens-batch-revoke",
+    ),
     path(
         "api/user/access-tokens/<str:id>",
         AccessTokenDetailView.as_view(),

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
 from usergroups.db.models import DatedModel
-from usergroups.models import UserGroup
+from usergroups.models import MAX_ENVIRONMENT_LENGTH, Team, UserGroup
 from usergroups.tokens.models import Token
 
 from . import web_url
@@ -46,6 +46,14 @@ class AccessToken(Token):
             "group only."
         ),
     )
+    # The scope of the user group, which never changes, for an index on the
+    # tokens of all groups of a team. Their deletion cascades from the group.
+    team = models.ForeignKey(
+        Team, models.DO_NOTHING, related_name="+", db_index=False, editable=False
+    )
+    environment = models.CharField(
+        max_length=MAX_ENVIRONMENT_LENGTH, blank=True, editable=False
+    )
 
     class Meta:
         verbose_name = _("access token")
@@ -63,7 +71,17 @@ class AccessToken(Token):
                 fields=["user_group", "revoked_at", "expires_at"],
                 name="bookmarks_tokens_by_state",
             ),
+            models.Index(
+                fields=["team", "environment", "created_at", "digest"],
+                name="bookmarks_tokens_by_team",
+            ),
         ]
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self._state.adding:
+            for name, value in self.user_group.scope.items():
+                setattr(self, name, value)
+        super().save(*args, **kwargs)
 
 
 class Collection(DatedModel):

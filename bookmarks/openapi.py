@@ -23,8 +23,20 @@ from usergroups.api.openapi import (
     response_header,
     success_response,
 )
-from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
-from usergroups.openapi import ID_MISSING, INVALID_LIMIT, USER_GROUP
+from usergroups.exceptions import TooLargeToDelete, TooOld, UserGroupNotFound
+from usergroups.openapi import (
+    ID_MISSING,
+    INVALID_LIMIT,
+    RECORD_ID,
+    SINCE,
+    USER_GROUP,
+)
+from usergroups.tokens.openapi import (
+    DESCRIPTION,
+    TOKEN,
+    describe_rotation,
+    token_operation,
+)
 
 from . import exceptions
 from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
@@ -133,12 +145,16 @@ delete_bookmark = bookmark_operation(
 )
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
-CREATED = {"status": 201, "success": 1, "bookmark": BOOKMARK}
-DELETED = {"status": 200, "success": 1}
-MOVED = {"status": 200, "success": 1, "bookmark": BOOKMARK}
-INVALID = batches.failed(INVALID_URL)
-NOT_FOUND = batches.failed(exceptions.BookmarkNotFound())
-DUPLICATE = batches.failed(exceptions.BookmarkExists(BOOKMARK["id"]))
+DELETED = {"status": 200, "success": 1, "changed": True}
+MOVED = {**DELETED, "updated_at": BOOKMARK["updated_at"], "bookmark": BOOKMARK}
+CREATED = {**MOVED, "status": 201}
+NOTHING_CHANGED = {"changed": False}
+INVALID = {**batches.failed(INVALID_URL), **NOTHING_CHANGED}
+NOT_FOUND = {**batches.failed(exceptions.BookmarkNotFound()), **NOTHING_CHANGED}
+DUPLICATE = {
+    **batches.failed(exceptions.BookmarkExists(BOOKMARK["id"])),
+    **NOTHING_CHANGED,
+}
 
 create_bookmarks = bookmark_operation(
     "create_bookmarks",
@@ -148,9 +164,10 @@ create_bookmarks = bookmark_operation(
         "fields of a single create request. An invalid item does not affect the "
         "others. `results` lists one result for each item, in the same order: the "
         "`status` and the body that a single create request would return, without the "
-        "user group."
+        "user group, and whether the item `changed` anything. With `update`, existing "
+        "bookmarks get the titles, the tags and the notes that are sent for them."
     ),
-    body={"bookmarks": [FIELDS, {"url": "example.com"}]},
+    body={"bookmarks": [FIELDS, {"url": "example.com"}], "update": True},
     responses={
         200: success_response(
             "The result of each item.",
@@ -173,6 +190,27 @@ delete_bookmarks = bookmark_operation(
         200: success_response("The result of each id.", results=[DELETED, NOT_FOUND])
     },
     errors=[MissingField("ids")],
+)
+
+lookup_bookmarks = bookmark_operation(
+    "lookup_bookmarks",
+    summary="Find the bookmarks of many URLs",
+    description=(
+        "Takes up to 1,000 URLs in a body of up to 8 MiB. `results` lists one result "
+        "for each URL, in the same order: the `ids` of the user group's bookmarks with "
+        "this URL, in any equivalent spelling. A read-only access token is sufficient."
+    ),
+    body={"urls": [FIELDS["url"], "example.com"]},
+    responses={
+        200: success_response(
+            "The result of each URL.",
+            results=[
+                {"status": 200, "success": 1, "ids": [BOOKMARK["id"]]},
+                batches.failed(ValidationError([ErrorDetail(NO_SCHEME, "invalid")])),
+            ],
+        )
+    },
+    errors=[MissingField("urls")],
 )
 
 move_bookmarks = bookmark_operation(
@@ -216,6 +254,31 @@ list_collections = collection_operation(
     },
     responses={200: page_response("A page of collections.", collections=[COLLECTION])},
     errors=[INVALID_LIMIT],
+)
+
+list_deletions = operation(
+    "list_deletions",
+    tags=["Bookmarks"],
+    summary="List deletions",
+    description=(
+        "Lists which bookmarks and collections of the access token's user group were "
+        "deleted, in whatever way, ordered by `deleted_at`. Request `next` until it is "
+        "null. Deletions are listed for 90 days, unless the operator sets another time."
+    ),
+    query={**page_query(RECORD_ID, cursors.DELETED), "since": SINCE},
+    responses={
+        200: page_response(
+            "A page of deletions.",
+            deletions=[
+                {
+                    "type": "bookmark",
+                    "id": BOOKMARK["id"],
+                    "deleted_at": "2026-01-31T09:26:53.589793Z",
+                }
+            ],
+        )
+    },
+    errors=[MissingField("since"), TooOld()],
 )
 
 create_collection = collection_operation(
@@ -361,6 +424,21 @@ SECRET = "bma_4Hk6yLq0ZxWv9TnS2cBd8RfGj5MpUe3oKa1QhXw7"  # noqa: S105  # an exam
 access_token_operation = partial(operation, tags=["Access tokens"])
 ACCESS_TOKEN_ID = id_parameter("The access token's `id`.", ACCESS_TOKEN["id"])
 
+get_access_token = token_operation(
+    "get_access_token",
+    summary="Describe the access token",
+    description=DESCRIPTION,
+    responses={
+        200: success_response(
+            "The token, with its user group.", token=TOKEN, user_group=USER_GROUP
+        )
+    },
+)
+
+rotate_access_token = describe_rotation(
+    "rotate_access_token", "Rotate the access token", SECRET
+)
+
 list_access_tokens = access_token_operation(
     "list_access_tokens",
     summary="List access tokens",
@@ -408,4 +486,76 @@ revoke_access_token = access_token_operation(
     parameters=[ACCESS_TOKEN_ID],
     responses={200: success_response("The access token is revoked.")},
     errors=[exceptions.AccessTokenNotFound()],
+)
+
+NEW_ACCESS_TOKEN = {**ACCESS_TOKEN, "secret": SECRET}
+
+issue_access_tokens = access_token_operation(
+    "issue_access_tokens",
+    summary="Issue many access tokens",
+    description=(
+        "Issues an access token for each of up to 1,000 user groups, all with the same "
+        "name, rights and lifetime. A user group that is listed twice gets two tokens. "
+        "`results` lists one result for each user group, in the same order: the "
+        "`status` and the body that a single request would return. Only this response "
+        "has the secrets."
+    ),
+    body={
+        "user_group_ids": ["example_1", "unknown"],
+        "name": ACCESS_TOKEN["name"],
+        "read_only": False,
+        "expires_in": 2_592_000,
+    },
+    responses={
+        200: success_response(
+            "The result of each user group.",
+            results=[
+                {"status": 201, "success": 1, "access_token": NEW_ACCESS_TOKEN},
+                batches.failed(UserGroupNotFound()),
+            ],
+        )
+    },
+    errors=[MissingField("user_group_ids")],
+)
+
+revoke_access_tokens = access_token_operation(
+    "revoke_access_tokens",
+    summary="Revoke many access tokens",
+    description=(
+        "Revokes up to 1,000 access tokens permanently. `results` lists one result for "
+        "each id, in the same order: the `status` and the body that a single request "
+        "would return."
+    ),
+    body={"ids": [ACCESS_TOKEN["id"], "unknown"]},
+    responses={
+        200: success_response(
+            "The result of each id.",
+            results=[
+                {"status": 200, "success": 1},
+                batches.failed(exceptions.AccessTokenNotFound()),
+            ],
+        )
+    },
+    errors=[MissingField("ids")],
+)
+
+list_team_access_tokens = access_token_operation(
+    "list_team_access_tokens",
+    summary="List the access tokens of all user groups",
+    description=(
+        "Lists the access tokens of all user groups of the API token's team in the API "
+        "token's environment, including expired and revoked ones, without their "
+        "secrets."
+    ),
+    query={
+        **page_query(bytes.fromhex(ACCESS_TOKEN["id"])),
+        "expires_before": ACCESS_TOKEN["expires_at"],
+    },
+    responses={
+        200: page_response(
+            "A page of access tokens.",
+            access_tokens=[{**ACCESS_TOKEN, "user_group_id": "example_1"}],
+        )
+    },
+    errors=[INVALID_LIMIT],
 )

@@ -19,6 +19,8 @@ from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
+from .deletions import Deletion
+
 M = TypeVar("M", bound=WritingModel)
 
 
@@ -48,6 +50,19 @@ def parse_public_id(public_id: object) -> UUID | None:
 
 class PublicIdQuerySet(WritingQuerySet[M]):
     """Reads and writes the rows of a user group by their public id."""
+
+    recorded_fields = ("user_group",)
+
+    def record_deletions(self, rows: Sequence[M], now: datetime) -> None:
+        Deletion.objects.using(self.db).bulk_create(
+            Deletion(
+                user_group_id=row.user_group_id,  # type: ignore[attr-defined]
+                object_type=str(self.model._meta.model_name),
+                object_id=row.pk,
+                deleted_at=now,
+            )
+            for row in rows
+        )
 
     def find_by_id(
         self, user_group: UserGroup, public_id: object, *, for_write: bool = False

@@ -1,11 +1,11 @@
 """The querysets of bookmarks and collections."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -69,6 +69,19 @@ RETURNING id"""
 """Inserts rows on PostgreSQL, from the values that they share and an array of
 JSON objects.
 """
+
+
+UPDATABLE = ("title", "tags", "note")
+"""The fields of existing bookmarks that a batch may update."""
+
+
+class Stored(NamedTuple):
+    """What a batch of bookmarks did for an item."""
+
+    bookmark: "Bookmark"
+    created: bool
+    changed: bool
+    """Whether the bookmark was created or changed."""
 
 
 class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
@@ -190,9 +203,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         user_group: UserGroup,
         public_ids: Sequence[object],
         collection: "Collection | None",
-    ) -> "list[Bookmark | Duplicate | None]":
+    ) -> "list[tuple[Bookmark | Duplicate | None, bool]]":
         """Move bookmarks to ``collection``, or out of their collections if it
-        is None. Return a result for each id.
+        is None. Return a result for each id, and whether its bookmark moved.
 
         A result is the bookmark after the move, None if there is no such
         bookmark, or a Duplicate if another bookmark with its URL is in the
@@ -200,17 +213,26 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         """
         keys: list[Any] = [parse_public_id(public_id) for public_id in public_ids]
         bookmarks = self.for_write().filter(user_group=user_group)
-        results = retry_on_conflict(
+        results, moved = retry_on_conflict(
             lambda: bookmarks._move(user_group, keys, collection), bookmarks.db
         )
-        return [results.get(key) for key in keys]
+        outcomes = []
+        for key in keys:
+            outcomes.append((results.get(key), key in moved))
+            # A repeated id is reported as moved only once.
+            moved.discard(key)
+        return outcomes
 
     def _move(
         self,
         user_group: UserGroup,
         keys: Sequence[Any],
         collection: "Collection | None",
-    ) -> "dict[UUID | None, Bookmark | Duplicate | None]":
+    ) -> "tuple[dict[UUID | None, Bookmark | Duplicate], set[UUID]]":
+        """Do what ``move_by_ids`` does, in the current transaction.
+
+        Return the results by key, and the keys of the bookmarks that moved.
+        """
         rows = self.select_related(None).filter(pk__in=keys)
         found = {row.pk: row for row in rows.select_for_update().order_by("pk")}
         new_collection = collection.pk if collection else NO_COLLECTION
@@ -243,7 +265,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         for bookmark in inside:
             bookmark.collection = collection
         announce_update(moved, self.db, ["collection"])
-        return results
+        return results, {bookmark.pk for bookmark in moved}
 
     def delete_by_ids(
         self, user_group: UserGroup, public_ids: Sequence[object]
@@ -288,10 +310,18 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return True
 
     def add_many(
-        self, user_group: UserGroup, items: Sequence[Mapping[str, Any]]
-    ) -> list[tuple["Bookmark", bool]]:
+        self,
+        user_group: UserGroup,
+        items: Sequence[Mapping[str, Any]],
+        *,
+        update: bool = False,
+    ) -> list[Stored]:
         """Do what ``add`` does for each item, a dict of a bookmark's fields,
         and return the results in their order.
+
+        With ``update``, existing bookmarks get the titles, tags and notes in
+        their items. If several items have the same bookmark, later values
+        override earlier ones.
 
         PostgreSQL runs one INSERT for all items. Either all of them are stored
         or none.
@@ -302,22 +332,39 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         candidates = [self._new(user_group, **{**defaults, **item}) for item in items]
         keys = [candidate.unique_key for candidate in candidates]
         new: dict[UniqueKey, Bookmark] = {}
-        for key, candidate in zip(keys, candidates, strict=True):
+        wanted: dict[UniqueKey, dict[str, Any]] = {}
+        for key, candidate, item in zip(keys, candidates, items, strict=True):
             # keeps the first of several duplicates
             new.setdefault(key, candidate)
-        stored = retry_on_conflict(
-            lambda: bookmarks._add_many(user_group, new, now), bookmarks.db
+            if not update:
+                continue
+            sent = {name: getattr(candidate, name) for name in item.keys() & UPDATABLE}
+            wanted.setdefault(key, {}).update(sent)
+            for name, value in sent.items():
+                setattr(new[key], name, value)
+        stored, changed = retry_on_conflict(
+            lambda: bookmarks._add_many(user_group, new, wanted, now), bookmarks.db
         )
-        return [
-            (stored[key], stored[key].pk == candidate.pk)
-            for key, candidate in zip(keys, candidates, strict=True)
-        ]
+        results = []
+        for key, candidate in zip(keys, candidates, strict=True):
+            created = stored[key].pk == candidate.pk
+            results.append(Stored(stored[key], created, created or key in changed))
+            # Only the first item of a bookmark counts as its write.
+            changed.discard(key)
+        return results
 
     def _add_many(
-        self, user_group: UserGroup, new: dict[UniqueKey, "Bookmark"], now: datetime
-    ) -> dict[UniqueKey, "Bookmark"]:
+        self,
+        user_group: UserGroup,
+        new: dict[UniqueKey, "Bookmark"],
+        wanted: Mapping[UniqueKey, Mapping[str, Any]],
+        now: datetime,
+    ) -> tuple[dict[UniqueKey, "Bookmark"], set[UniqueKey]]:
         """Insert the bookmarks in ``new``, unless they exist already, and
-        return the stored ones by their keys.
+        update those that exist to the values, by field name, in ``wanted``.
+
+        Return the stored ones by their keys, and the keys of those that were
+        updated.
         """
         for (_, digest), bookmark in new.items():
             bookmark.url_digest = digest
@@ -343,7 +390,10 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             stored |= self._by_unique_key(user_group, missing)
         if len(stored) < len(new):
             raise IntegrityError(CONFLICT_DELETED)
-        return stored
+        existing = {key: stored[key] for key in missing & wanted.keys()}
+        updated = self._update_found(user_group, existing, wanted, replace)
+        changed = {bookmark.unique_key: bookmark for bookmark in updated}
+        return {**stored, **changed}, set(changed)
 
     def insert_missing(
         self, user_group: UserGroup, rows: Sequence[Mapping[str, Any]], now: datetime
@@ -402,6 +452,21 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             cursor.execute(sql, [user_group.pk, now, text.decode()])
             return {key for (key,) in cursor.fetchall()}
 
+    def find_by_urls(
+        self, user_group: UserGroup, urls: Sequence[str]
+    ) -> list[list[UUID]]:
+        """Return, for each URL, the ids of the user group's bookmarks with it,
+        in one query.
+
+        Raises ValueError if a URL is invalid.
+        """
+        digests = [web_url.digest(url) for url in urls]
+        found = self.filter(user_group=user_group, url_digest__in=digests)
+        ids = defaultdict(list)
+        for digest, key in found.order_by("pk").values_list("url_digest", "pk"):
+            ids[bytes(digest)].append(key)
+        return [ids[digest] for digest in digests]
+
     def update_by_unique_key(
         self, user_group: UserGroup, wanted: Mapping[UniqueKey, Mapping[str, Any]]
     ) -> int:
@@ -413,13 +478,39 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         transaction.
         """
         found = self._by_unique_key(user_group, wanted)
+
+        def add_to(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
+            return merge({"tags": bookmark.tags, "note": bookmark.note}, values)
+
+        return len(self._update_found(user_group, found, wanted, add_to))
+
+    def _update_found(
+        self,
+        user_group: UserGroup,
+        found: Mapping[UniqueKey, "Bookmark"],
+        wanted: Mapping[UniqueKey, Mapping[str, Any]],
+        new_values: "Callable[[Bookmark, Mapping[str, Any]], dict[str, Any]]",
+    ) -> "list[Bookmark]":
+        """Lock and update those bookmarks in ``found`` whose values would
+        change, and return them.
+
+        ``new_values`` returns the values to store, by field name, for a
+        bookmark and the values that ``wanted`` has for it.
+        """
+
+        def differences(key: UniqueKey, bookmark: "Bookmark") -> dict[str, Any]:
+            values = new_values(bookmark, wanted.get(key, {}))
+            return {
+                name: value
+                for name, value in values.items()
+                if value != getattr(bookmark, name)
+            }
+
         keys = [
-            bookmark.pk
-            for key, bookmark in found.items()
-            if _differences(bookmark, wanted[key])
+            bookmark.pk for key, bookmark in found.items() if differences(key, bookmark)
         ]
         if not keys:
-            return 0
+            return []
         now = timezone.now()
         changed: dict[frozenset[str], list[Bookmark]] = defaultdict(list)
         # All transactions lock several bookmarks in this order, so that they
@@ -429,7 +520,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         for bookmark in rows:
             # Another transaction may have changed the bookmark before it was
             # locked.
-            changes = _differences(bookmark, wanted.get(bookmark.unique_key, {}))
+            changes = differences(bookmark.unique_key, bookmark)
             if changes:
                 for name, value in changes.items():
                     setattr(bookmark, name, value)
@@ -438,7 +529,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         for names, bookmarks in changed.items():
             of_group.bulk_update(bookmarks, [*names, "updated_at"], MAX_UPDATED)
             announce_update(bookmarks, self.db, names)
-        return sum(map(len, changed.values()))
+        return [bookmark for bookmarks in changed.values() for bookmark in bookmarks]
 
     def _find_by_unique_key(
         self, user_group: UserGroup, key: UniqueKey
@@ -488,14 +579,9 @@ def merge(current: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _differences(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values, by field name, that an update changes."""
-    current = {"tags": bookmark.tags, "note": bookmark.note}
-    return {
-        name: value
-        for name, value in merge(current, values).items()
-        if value != getattr(bookmark, name)
-    }
+def replace(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values, which replace those of the bookmark."""
+    return dict(values)
 
 
 @cache

@@ -12,20 +12,34 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import get_error_detail
 
-from usergroups.api.batches import BatchField, ResultSerializer, ResultsField
+from usergroups.api.batches import (
+    BatchField,
+    ResultSerializer,
+    ResultsField,
+    StoredResultSerializer,
+    WriteResultSerializer,
+)
 from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
-from usergroups.api.fields import TextField, TimestampField
+from usergroups.api.fields import (
+    StrictBooleanField,
+    StrictIntegerField,
+    TextField,
+    TimestampField,
+)
 from usergroups.api.page_queries import PageQuery
 from usergroups.api.pagination import PageEnvelope
+from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
     UserGroupIdQuery,
     UserGroupIdSerializer,
     UserGroupSerializer,
 )
 from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
+from usergroups.tokens.serializers import TokenEnvelope
 
 from . import web_url
+from .deletions import Deletion
 from .exceptions import NO_SUCH_COLLECTION
 from .files import EXPORT_FORMATS, FORMATS
 from .models import (
@@ -72,7 +86,12 @@ class URLField(TextField):
         super().__init__(max_length=web_url.MAX_LENGTH, **kwargs)
 
     def to_internal_value(self, data: Any) -> web_url.WebURL:
-        return web_url.clean(super().to_internal_value(data))
+        text = super().to_internal_value(data)
+        try:
+            return web_url.clean(text)
+        except ValidationError as error:
+            # Only a serializer would convert Django's error.
+            raise serializers.ValidationError(get_error_detail(error)) from None
 
 
 class TagsField(serializers.ListField):
@@ -236,9 +255,17 @@ class BookmarkListEnvelope(PageEnvelope):
 
 class BookmarkBatchSerializer(serializers.Serializer[Any]):
     bookmarks = BatchField(child=BookmarkCreateSerializer())
+    # DRF removes fields from the class
+    update = StrictBooleanField(  # type: ignore[assignment]
+        required=False,
+        help_text=(
+            "Whether existing bookmarks get the titles, the tags and the notes that "
+            "are sent for them. Default: false."
+        ),
+    )
 
 
-class BookmarkResultSerializer(ResultSerializer):
+class BookmarkResultSerializer(StoredResultSerializer):
     bookmark = BookmarkSerializer(required=False)
 
 
@@ -263,11 +290,31 @@ class BookmarkMoveSerializer(BookmarkIdsSerializer):
 
 
 class BookmarkDeletionEnvelope(Envelope):
-    results = ResultsField(ResultSerializer)
+    results = ResultsField(WriteResultSerializer)
 
 
 class BookmarkMoveEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
+
+
+class BookmarkLookupSerializer(serializers.Serializer[Any]):
+    """URLs that may have bookmarks."""
+
+    urls = BatchField(child=URLField(), help_text="Up to 1,000 URLs.")
+
+
+class LookupResultSerializer(ResultSerializer):
+    ids = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text=(
+            "The ids of the bookmarks with this URL, in any collection or in none."
+        ),
+    )
+
+
+class BookmarkLookupEnvelope(Envelope):
+    results = ResultsField(LookupResultSerializer)
 
 
 class CollectionSerializer(serializers.Serializer[Collection]):
@@ -312,6 +359,22 @@ class CollectionListQuery(PageQuery):
 
 class CollectionListEnvelope(PageEnvelope):
     collections = CollectionSerializer(many=True)
+
+
+class DeletionSerializer(serializers.Serializer[Deletion]):
+    """The deletion of a bookmark or a collection."""
+
+    type = serializers.CharField(
+        source="object_type", help_text="`bookmark` or `collection`."
+    )
+    id = serializers.CharField(
+        source="object_id", help_text="The id of the deleted object."
+    )
+    deleted_at = TimestampField()
+
+
+class DeletionListEnvelope(PageEnvelope):
+    deletions = DeletionSerializer(many=True)
 
 
 class ImportQuery(serializers.Serializer[Any]):
@@ -442,32 +505,8 @@ class ExportQuery(serializers.Serializer[Any]):
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
 
 
-class StrictBooleanField(serializers.BooleanField):
-    """The JSON value true or false.
-
-    Strings and numbers that BooleanField accepts are invalid.
-    """
-
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid")
-        return data
-
-
-class StrictIntegerField(serializers.IntegerField):
-    """A JSON number without a fraction.
-
-    Strings that IntegerField accepts are invalid.
-    """
-
-    def to_internal_value(self, data: Any) -> int:
-        if type(data) is not int:
-            self.fail("invalid")
-        return data
-
-
-class AccessTokenCreateSerializer(UserGroupIdSerializer):
-    """A new access token."""
+class NewAccessTokenSerializer(serializers.Serializer[Any]):
+    """The fields of new access tokens."""
 
     name = TextField(
         required=False,
@@ -489,6 +528,27 @@ class AccessTokenCreateSerializer(UserGroupIdSerializer):
             "The number of seconds until the token expires. Without it, the token "
             "never expires."
         ),
+    )
+
+
+class AccessTokenCreateSerializer(UserGroupIdSerializer, NewAccessTokenSerializer):
+    """A new access token."""
+
+
+class AccessTokenBatchSerializer(NewAccessTokenSerializer):
+    """New access tokens, one for each of several user groups."""
+
+    user_group_ids = BatchField(
+        child=TextField(max_length=MAX_ID_LENGTH),
+        help_text="Your own identifiers of up to 1,000 user groups.",
+    )
+
+
+class AccessTokenIdsSerializer(serializers.Serializer[Any]):
+    """The ids of access tokens."""
+
+    ids = BatchField(
+        child=TextField(), help_text="The ids of up to 1,000 access tokens."
     )
 
 
@@ -529,3 +589,44 @@ class AccessTokenListQuery(UserGroupIdQuery, PageQuery):
 
 class AccessTokenListEnvelope(PageEnvelope):
     access_tokens = AccessTokenSerializer(many=True)
+
+
+class TeamAccessTokenSerializer(AccessTokenSerializer):
+    """An access token with the id of its user group."""
+
+    user_group_id = serializers.CharField(
+        source="user_group.provided_id",
+        help_text="Your own identifier of the token's user group.",
+    )
+
+
+class TeamAccessTokenListQuery(PageQuery):
+    cursor = CursorField(bytes.fromhex)
+    expires_before = TimestampField(
+        required=False,
+        help_text=(
+            "Only access tokens that expire, or have expired, before this time. A page "
+            "may have fewer access tokens than `limit`, even none, although more "
+            "follow: request `next` until it is null."
+        ),
+    )
+
+
+class TeamAccessTokenListEnvelope(PageEnvelope):
+    access_tokens = TeamAccessTokenSerializer(many=True)
+
+
+class AccessTokenResultSerializer(ResultSerializer):
+    access_token = IssuedAccessTokenSerializer(required=False)
+
+
+class AccessTokenBatchEnvelope(Envelope):
+    results = ResultsField(AccessTokenResultSerializer)
+
+
+class AccessTokenRevocationEnvelope(Envelope):
+    results = ResultsField(ResultSerializer)
+
+
+class DescribedAccessTokenEnvelope(TokenEnvelope):
+    user_group = UserGroupSerializer()

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
+from itertools import starmap
 from typing import Any, cast
 from uuid import UUID
 
 from django.db import IntegrityError
+from django.db.models import Q, Value
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
@@ -24,17 +26,20 @@ from usergroups.api.pagination import Page
 from usergroups.api.parsers import BatchParser
 from usergroups.api.preconditions import PreconditionFailed, accepted_versions
 from usergroups.api.requests import APIRequest
+from usergroups.api.scan_pages import ScanPage
 from usergroups.db.deletion import ProtectingError, TooManyDependants
 from usergroups.db.retry import retry_on_conflict
 from usergroups.db.versions import Modified
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
+from usergroups.serializers import DeletionListQuery
 from usergroups.tokens.models import TooManyTokens
-from usergroups.tokens.views import TokenView
+from usergroups.tokens.views import RotateTokenView, TokenView
 from usergroups.views import ApiTokenView
 
 from . import conf, exceptions, openapi, serializers, web_url
 from .authentication import AccessTokenAuthentication
+from .deletions import Deletion
 from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
 from .files.content import UnreadableFile, copied, open_content
 from .files.decoding import encoding_name
@@ -43,7 +48,7 @@ from .files.importing import read, store
 from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
-from .querysets import CollectionQuerySet
+from .querysets import CollectionQuerySet, Stored
 from .search import WITHOUT_INDEX, SearchPage
 
 
@@ -113,6 +118,22 @@ class AccessTokenView(TokenView):
         if "id" in self.kwargs:
             path = path.rpartition("/")[0]
         return f"{path}/{key}"
+
+
+class DescribeAccessTokenView(AccessTokenView):
+    response_serializers = {"GET": serializers.DescribedAccessTokenEnvelope}
+    # loaded for the user group in the response
+    large_owner_fields = {"GET": ("properties",), "HEAD": ("properties",)}
+
+    @openapi.get_access_token
+    def get(self, request: Request) -> Response:
+        return self.respond({"token": request.auth, "user_group": self.user_group})
+
+
+class RotateAccessTokenView(RotateTokenView, AccessTokenView):
+    @openapi.rotate_access_token
+    def post(self, request: Request) -> Response:
+        return self.rotate(request)
 
 
 class BookmarksView(AccessTokenView):
@@ -212,23 +233,31 @@ class BookmarkBatchView(AccessTokenView):
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        items = self.validated()["bookmarks"]
+        fields = self.validated()
+        items = fields["bookmarks"]
+        update = fields.get("update", False)
         using = Bookmark.objects.for_write().db
-        return retry_on_conflict(lambda: self.create(items), using, atomic=False)
+        return retry_on_conflict(lambda: self.store(items, update), using, atomic=False)
 
-    def create(self, items: list[Any]) -> Response:
+    def store(self, items: list[Any], update: bool) -> Response:
         """Store the valid items, and return a response with all results.
 
         Raises IntegrityError if a collection has been deleted meanwhile.
         """
         items = self.with_collections(items)
-        added = Bookmark.objects.add_many(self.user_group, batches.valid(items))
-        stored = (
-            {"bookmark": bookmark, "status": 201 if created else 200}
-            for bookmark, created in added
+        stored = Bookmark.objects.add_many(
+            self.user_group, batches.valid(items), update=update
         )
-        results = batches.results(items, stored)
+        results = batches.results(items, map(self.result, stored))
         return self.respond({"user_group": self.user_group, "results": results})
+
+    def result(self, stored: Stored) -> dict[str, Any]:
+        return {
+            "bookmark": stored.bookmark,
+            "changed": stored.changed,
+            "updated_at": stored.bookmark.updated_at,
+            "status": 201 if stored.created else 200,
+        }
 
     def with_collections(self, items: list[Any]) -> list[Any]:
         """Return the items with collections in place of their ids.
@@ -268,7 +297,7 @@ class BookmarkBatchDeletionView(AccessTokenView):
             return batches.failed(Protected(existed))
         if not existed:
             return batches.failed(exceptions.BookmarkNotFound())
-        return {"status": 200}
+        return {"status": 200, "changed": True}
 
 
 class BookmarkBatchMoveView(AccessTokenView):
@@ -282,19 +311,40 @@ class BookmarkBatchMoveView(AccessTokenView):
         ids = fields["ids"]
         collection = fields["collection"]
         with self.require_collection(collection):
-            moved = Bookmark.objects.move_by_ids(
+            outcomes = Bookmark.objects.move_by_ids(
                 self.user_group, batches.valid(ids), collection
             )
-        moves = map(self.result, moved)
+        moves = starmap(self.result, outcomes)
         return self.respond({"results": batches.results(ids, moves)})
 
-    def result(self, moved: Bookmark | Duplicate | None) -> dict[str, Any]:
+    def result(self, found: Bookmark | Duplicate | None, moved: bool) -> dict[str, Any]:
         """Return the result of an item, for what ``move_by_ids`` returns."""
-        if moved is None:
+        if found is None:
             return batches.failed(exceptions.BookmarkNotFound())
-        if isinstance(moved, Duplicate):
-            return batches.failed(exceptions.BookmarkExists(moved.key))
-        return {"bookmark": moved, "status": 200}
+        if isinstance(found, Duplicate):
+            return batches.failed(exceptions.BookmarkExists(found.key))
+        return {
+            "bookmark": found,
+            "changed": moved,
+            "updated_at": found.updated_at,
+            "status": 200,
+        }
+
+
+class BookmarkLookupView(AccessTokenView):
+    request_serializers = {"POST": serializers.BookmarkLookupSerializer}
+    response_serializers = {"POST": serializers.BookmarkLookupEnvelope}
+    # A read-only token may call these methods.
+    safe_methods = ("POST",)
+    costly_methods = ("POST",)
+    parser_classes = [BatchParser]
+
+    @openapi.lookup_bookmarks
+    def post(self, request: Request) -> Response:
+        urls = self.validated()["urls"]
+        found = Bookmark.objects.find_by_urls(self.user_group, batches.valid(urls))
+        lookups = ({"ids": ids, "status": 200} for ids in found)
+        return self.respond({"results": batches.results(urls, lookups)})
 
 
 class CollectionsView(AccessTokenView):
@@ -363,6 +413,17 @@ class CollectionView(AccessTokenView):
         versions = accepted_versions(request)
         Collection.objects.delete_by_id(self.user_group, id, versions)
         return self.respond({})
+
+
+class DeletionsView(AccessTokenView):
+    request_serializers = {"GET": DeletionListQuery}
+    response_serializers = {"GET": serializers.DeletionListEnvelope}
+
+    @openapi.list_deletions
+    def get(self, request: Request) -> Response:
+        deletions = Deletion.objects.filter(user_group=self.user_group)
+        page = Page(deletions, "id", **pop_paging(self.validated()))
+        return self.respond({"deletions": page.items, **page.links(request)})
 
 
 class ImportView(AccessTokenView):
@@ -473,6 +534,20 @@ class ExportView(AccessTokenView):
             return download(text, cast(APIRequest, request).deadline, **options)
 
 
+FIELDS_OF_OWNER = ("provided_id", "team", "environment")
+"""The fields of a user group that are read to issue an access token."""
+
+
+def with_expiry(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a new access token with its ``expires_at`` in place
+    of ``expires_in``, if they have it.
+    """
+    if "expires_in" not in fields:
+        return fields
+    lifetime = timedelta(seconds=fields.pop("expires_in"))
+    return {**fields, "expires_at": timezone.now() + lifetime}
+
+
 class AccessTokensView(ApiTokenView):
     request_serializers = {
         "GET": serializers.AccessTokenListQuery,
@@ -494,13 +569,10 @@ class AccessTokensView(ApiTokenView):
 
     @openapi.issue_access_token
     def post(self, request: Request) -> Response:
-        fields = self.validated()
+        fields = with_expiry(self.validated())
         provided_id = fields.pop("provided_id")
-        user_groups = self.user_groups.for_write().only("provided_id")
+        user_groups = self.user_groups.for_write().only(*FIELDS_OF_OWNER)
         user_group = user_groups.get(provided_id=provided_id)
-        if "expires_in" in fields:
-            lifetime = timedelta(seconds=fields.pop("expires_in"))
-            fields["expires_at"] = timezone.now() + lifetime
         try:
             token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
         except IntegrityError:
@@ -522,6 +594,106 @@ class AccessTokenDetailView(ApiTokenView):
 
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:
-        tokens = AccessToken.objects.for_write().filter(user_group__in=self.user_groups)
+        tokens = AccessToken.objects.for_write().filter(**self.token.scope)
         tokens.get_by_public_id(id).revoke()
         return self.respond({})
+
+
+class AccessTokenBatchView(ApiTokenView):
+    request_serializers = {"POST": serializers.AccessTokenBatchSerializer}
+    response_serializers = {"POST": serializers.AccessTokenBatchEnvelope}
+    costly_methods = ("POST",)
+
+    @openapi.issue_access_tokens
+    def post(self, request: Request) -> Response:
+        fields = with_expiry(self.validated())
+        ids = fields.pop("user_group_ids")
+        using = AccessToken.objects.for_write().db
+        return retry_on_conflict(lambda: self.issue(ids, fields), using)
+
+    def issue(self, ids: list[Any], fields: dict[str, Any]) -> Response:
+        """Issue the tokens, and return a response with all results.
+
+        Raises IntegrityError if a user group has been deleted meanwhile.
+        """
+        items = self.with_user_groups(ids)
+        issued = AccessToken.objects.issue_for_each(
+            batches.valid(items), **self.token.scope, **fields
+        )
+        results = batches.results(items, map(self.result, issued))
+        return self.respond({"results": results})
+
+    def with_user_groups(self, ids: list[Any]) -> list[Any]:
+        """Return the user groups with these ids, and a FailedItem for each
+        that does not exist.
+        """
+        found = self.user_groups.for_write().only(*FIELDS_OF_OWNER)
+        found = found.filter(provided_id__in=batches.valid(ids))
+        user_groups = {user_group.provided_id: user_group for user_group in found}
+        items: list[Any] = []
+        for each in ids:
+            if isinstance(each, batches.FailedItem):
+                items.append(each)
+            elif each in user_groups:
+                items.append(user_groups[each])
+            else:
+                items.append(batches.failed(UserGroupNotFound()))
+        return items
+
+    def result(self, issued: tuple[AccessToken, str] | None) -> dict[str, Any]:
+        """Return the result of an item, for what ``issue_for_each`` returns."""
+        if issued is None:
+            return batches.failed(exceptions.TooManyAccessTokens())
+        token, secret = issued
+        # for this response only
+        token.secret = secret  # type: ignore[attr-defined]
+        return {"access_token": token, "status": 201}
+
+
+class AccessTokenBatchRevocationView(ApiTokenView):
+    request_serializers = {"POST": serializers.AccessTokenIdsSerializer}
+    response_serializers = {"POST": serializers.AccessTokenRevocationEnvelope}
+    costly_methods = ("POST",)
+
+    @openapi.revoke_access_tokens
+    def post(self, request: Request) -> Response:
+        ids = self.validated()["ids"]
+        tokens = AccessToken.objects.filter(**self.token.scope)
+        revoked = tokens.revoke_by_public_ids(batches.valid(ids))
+        results = batches.results(ids, map(self.result, revoked))
+        return self.respond({"results": results})
+
+    def result(self, revoked: bool | None) -> dict[str, Any]:
+        """Return the result of an item, for what ``revoke_by_public_ids``
+        returns.
+        """
+        if revoked is None:
+            return batches.failed(exceptions.AccessTokenNotFound())
+        return {"status": 200}
+
+
+class TeamAccessTokensView(ApiTokenView):
+    request_serializers = {"GET": serializers.TeamAccessTokenListQuery}
+    response_serializers = {"GET": serializers.TeamAccessTokenListEnvelope}
+
+    @openapi.list_team_access_tokens
+    def get(self, request: Request) -> Response:
+        query = self.validated()
+        expires_before = query.pop("expires_before", None)
+        tokens = AccessToken.objects.filter(**self.token.scope)
+        tokens = tokens.select_related("user_group")
+        tokens = tokens.defer("user_group__mapping", "user_group__properties")
+        page: Page[AccessToken]
+        if expires_before is None:
+            page = Page(tokens, "digest", **query)
+        else:
+            # The size to search counts as zero. Only the number of tokens is
+            # limited.
+            page = ScanPage(
+                tokens,
+                "digest",
+                condition=Q(expires_at__lt=expires_before),
+                size=Value(0),
+                **query,
+            )
+        return self.respond({"access_tokens": page.items, **page.links(request)})

@@ -30,6 +30,7 @@ for name in (
             f"{name} is invalid. Set it to a file that the service can read."
         )
 SECONDS = validate.Range(min=1, error="Set it to a number of seconds such as 60.")
+DAYS = validate.Range(min=1, max=36_500, error="Set it to a number of days such as 90.")
 SIZE = validate.Range(min=1, error="Set it to a number of bytes such as 1048576.")
 CALLS = validate.Regexp(
     rf"({RATE})?\Z",
@@ -197,6 +198,9 @@ USERGROUPS_FAILURE_RATE = (
     env.str("USERGROUPS_FAILURE_RATE", "6000/min", validate=CALLS) or None
 )
 USERGROUPS_CALL_TIME_LIMIT = env.int("USERGROUPS_CALL_TIME_LIMIT", 60, validate=SECONDS)
+USERGROUPS_DELETION_RETENTION_DAYS = env.int(
+    "USERGROUPS_DELETION_RETENTION_DAYS", 90, validate=DAYS
+)
 # bytes
 USERGROUPS_MAX_BODY_SIZE = env.int(
     "USERGROUPS_MAX_BODY_SIZE", 1024 * 1024, validate=SIZE

@@ -4,6 +4,7 @@ This is the only list of all operations. Tests that run for several of them
 select these by their attributes.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from django.http import HttpResponse
@@ -18,6 +19,8 @@ from tests.conftest import Caller
 from tests.usergroups.factories import ApiTokenFactory
 
 MIB = 1024 * 1024
+# Deletions are not listed since a time that is too long ago.
+SINCE = {"since": "2999-12-31T00:00:00Z"}
 
 
 class Operation(NamedTuple):
@@ -34,6 +37,8 @@ class Operation(NamedTuple):
     """Where the request names the user group, which must exist: in the "query"
     or in the "body".
     """
+    query: Mapping[str, str] = {}
+    """The query parameters that it requires, besides the user group."""
     returns: str | None = None
     """The kind of the one object in the answer, whose ETag the answer has."""
     takes_if_match: bool = False
@@ -61,6 +66,8 @@ class Operation(NamedTuple):
 
 
 OPERATIONS = {
+    "get_api_token": Operation("GET", "usergroups:token"),
+    "rotate_api_token": Operation("POST", "usergroups:token-rotate", has_body=True),
     "get_user_group": Operation(
         "GET", "usergroups:user", user_group_in="query", returns="user group"
     ),
@@ -86,12 +93,18 @@ OPERATIONS = {
         returns="user group",
     ),
     "list_user_groups": Operation("GET", "usergroups:users", is_costly=True),
+    "list_user_group_deletions": Operation(
+        "GET", "usergroups:users-deletions", query=SINCE
+    ),
     "put_user_groups": Operation(
         "POST",
         "usergroups:users-batch",
         has_body=True,
         max_body_size=8 * MIB,
         is_costly=True,
+    ),
+    "delete_user_groups": Operation(
+        "POST", "usergroups:users-batch-delete", has_body=True, is_costly=True
     ),
     "resolve_user_group": Operation(
         "POST",
@@ -110,6 +123,18 @@ OPERATIONS = {
     "revoke_access_token": Operation(
         "DELETE", "access_tokens:access-token", object_in_path="access token"
     ),
+    "issue_access_tokens": Operation(
+        "POST", "access_tokens:access-tokens-batch", has_body=True, is_costly=True
+    ),
+    "revoke_access_tokens": Operation(
+        "POST",
+        "access_tokens:access-tokens-batch-revoke",
+        has_body=True,
+        is_costly=True,
+    ),
+    "list_team_access_tokens": Operation("GET", "access_tokens:team-access-tokens"),
+    "get_access_token": Operation("GET", "bookmarks:token"),
+    "rotate_access_token": Operation("POST", "bookmarks:token-rotate", has_body=True),
     "list_bookmarks": Operation("GET", "bookmarks:bookmarks"),
     "create_bookmark": Operation(
         "POST", "bookmarks:bookmarks", has_body=True, returns="bookmark"
@@ -126,6 +151,14 @@ OPERATIONS = {
     ),
     "move_bookmarks": Operation(
         "POST", "bookmarks:bookmarks-batch-move", has_body=True, is_costly=True
+    ),
+    "lookup_bookmarks": Operation(
+        "POST",
+        "bookmarks:bookmarks-lookup",
+        has_body=True,
+        is_read=True,
+        max_body_size=8 * MIB,
+        is_costly=True,
     ),
     "get_bookmark": Operation(
         "GET", "bookmarks:bookmark", object_in_path="bookmark", returns="bookmark"
@@ -162,6 +195,7 @@ OPERATIONS = {
         object_in_path="collection",
         takes_if_match=True,
     ),
+    "list_deletions": Operation("GET", "bookmarks:deletions", query=SINCE),
     "import_bookmarks": Operation("POST", "bookmarks:imports", is_costly=True),
     "export_bookmarks": Operation(
         "GET", "bookmarks:export", returns_file=True, is_costly=True
@@ -237,6 +271,7 @@ def caller(client, user_group, name):
     url = reverse(operation.url_name, args=create_ids[operation.object_in_path]())
     call = DownloadingCaller(client, operation.method, url, operation.scheme, token)
     call.operation = operation
+    call.query.update(operation.query)
     if operation.user_group_in == "query":
         call.query["user_group_id"] = user_group.provided_id
     return call

@@ -1,6 +1,7 @@
 """The app of teams, user groups and API tokens."""
 
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
 from django.utils.translation import gettext_lazy as _
 
 
@@ -13,4 +14,7 @@ class UserGroupsConfig(AppConfig):
         # Importing them registers the system checks and the authentication
         # schemes of the OpenAPI document.
         from . import checks  # noqa: F401, PLC0415
+        from .db.stored_json import add_function  # noqa: PLC0415
         from .tokens import openapi  # noqa: F401, PLC0415
+
+        connection_created.connect(add_function)

@@ -1,5 +1,6 @@
 """System checks of the settings and the databases."""
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -39,6 +40,13 @@ def check_settings(**kwargs: object) -> list[CheckMessage]:
         *require_integer(
             "USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E007"
         ),
+        *require_integer(
+            "USERGROUPS_DELETION_RETENTION_DAYS",
+            conf.deletion_retention_days(),
+            1,
+            "usergroups.E008",
+            maximum=conf.MAX_RETENTION_DAYS,
+        ),
         *_require_rate("USERGROUPS_CALL_RATE", conf.call_rate()),
         *_require_rate("USERGROUPS_FAILURE_RATE", conf.failure_rate()),
     ]
@@ -73,15 +81,23 @@ def check_cache(**kwargs: object) -> list[CheckMessage]:
 
 
 def require_integer(
-    name: str, value: object, minimum: int, error_id: str
+    name: str,
+    value: object,
+    minimum: int,
+    error_id: str,
+    maximum: float = math.inf,
 ) -> list[CheckMessage]:
-    """Return an error if the value of a setting is not an integer of at least
-    ``minimum``.
+    """Return an error if the value of a setting is not an integer from
+    ``minimum`` to ``maximum``.
     """
     # In Python, True and False are integers.
-    if isinstance(value, int) and not isinstance(value, bool) and value >= minimum:
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if is_integer and minimum <= value <= maximum:  # type: ignore[operator]
         return []
-    text = f"{name} is not an integer of at least {minimum}."
+    text = f"{name} is not an integer of at least {minimum}"
+    if maximum < math.inf:
+        text = f"{text} and at most {maximum}"
+    text = f"{text}."
     hint = "Correct the setting, or remove it to use the default."
     return [Error(text, hint, id=error_id)]
 

@@ -33,6 +33,17 @@ class TooLargeToDelete(APIException):
     )
 
 
+class TooOld(APIException):
+    """Deletions since a time that is longer ago than they are listed."""
+
+    status_code = 410
+    default_code = "too_old"
+    default_detail = (
+        "Deletions are not listed for that long. List all objects, and compare their "
+        "ids with yours."
+    )
+
+
 class ResponseTooLarge(APIException):
     status_code = 413
     default_code = "payload_too_large"

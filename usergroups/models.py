@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from .db.models import DatedModel, WritingModel
 from .db.querysets import WritingQuerySet
-from .db.stored_json import JSONObjectField
+from .db.stored_json import JSONObjectField, kept_json
 from .querysets import UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
@@ -186,18 +186,27 @@ class UserGroup(DatedModel):
         listed = ", ".join(filter(None, identity))
         return f"{self.name} ({listed})"
 
+    @property
+    def scope(self) -> dict[str, Any]:
+        """The ``scope`` of the API tokens that give access to the group."""
+        return {"team_id": self.team_id, "environment": self.environment}
+
     def assign(self, values: dict[str, Any]) -> bool:
         """Set these fields without saving the instance, and return whether
         they change. If so, set ``updated_at``.
         """
-        fields: list[Any] = [self._meta.get_field(name) for name in values]
-        # Compare the values to store. For JSON this is the text, because 1 and
-        # 1.0 are equal in Python.
-        before = [field.pre_save(self, add=False) for field in fields]
+        changed = False
         for name, value in values.items():
+            field: Any = self._meta.get_field(name)
+            # Compare the values to store.
+            before = field.pre_save(self, add=False)
             setattr(self, name, value)
-        after = [field.pre_save(self, add=False) for field in fields]
-        if before == after:
+            after = field.pre_save(self, add=False)
+            if isinstance(field, JSONObjectField):
+                after = kept_json(before, after)
+                setattr(self, name, after)
+            changed |= before != after
+        if not changed:
             return False
         self.updated_at = timezone.now()
         return True

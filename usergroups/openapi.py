@@ -4,7 +4,7 @@ from functools import partial
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from .api import cursors
+from .api import batches, cursors
 from .api.errors import MissingField, Protected
 from .api.openapi import (
     ETAG,
@@ -14,7 +14,13 @@ from .api.openapi import (
     page_response,
     success_response,
 )
-from .exceptions import TooLargeToDelete, UnknownUserGroupToken, UserGroupNotFound
+from .exceptions import (
+    TooLargeToDelete,
+    TooOld,
+    UnknownUserGroupToken,
+    UserGroupNotFound,
+)
+from .tokens.openapi import DESCRIPTION, TOKEN, describe_rotation, token_operation
 
 USER_GROUP = {
     "team_id": 3,
@@ -52,6 +58,26 @@ INVALID_LIMIT = ValidationError(
 )
 INVALID_MAPPING = ValidationError(
     {"mapping": {"40": [ErrorDetail("Not a string or an integer.", "invalid")]}}
+)
+
+get_api_token = token_operation(
+    "get_api_token",
+    summary="Describe the API token",
+    description=DESCRIPTION,
+    responses={
+        200: success_response(
+            "The token, with its team and environment.",
+            token={**TOKEN, "name": "CI", "hint": "uga_8Tz2"},
+            team_id=3,
+            api_environment_tag="Customer",
+        )
+    },
+)
+
+rotate_api_token = describe_rotation(
+    "rotate_api_token",
+    "Rotate the API token",
+    "uga_8Tz2vNq5XcWk1LmR7yJd4PfHs9BgE6aUo3KtQiZx0",
 )
 
 document = partial(operation, tags=["User groups"])
@@ -167,15 +193,45 @@ list_user_groups = document(
     errors=[INVALID_LIMIT],
 )
 
+RECORD_ID = "01930e7b-0d3c-7a10-8a55-6c1f2e9b4d37"
+SINCE = "2026-01-01T00:00:00Z"
+
+list_user_group_deletions = document(
+    "list_user_group_deletions",
+    summary="List deleted user groups",
+    description=(
+        "Lists which user groups of the API token's team and environment were deleted, "
+        "in whatever way, ordered by `deleted_at`. Request `next` until it is null. "
+        "Deletions are listed for 90 days, unless the operator sets another time."
+    ),
+    query={**page_query(RECORD_ID, cursors.DELETED), "since": SINCE},
+    responses={
+        200: page_response(
+            "A page of deletions.",
+            deletions=[
+                {
+                    "user_group_id": "example_1",
+                    "deleted_at": "2026-01-31T09:26:53.589793Z",
+                }
+            ],
+        )
+    },
+    errors=[MissingField("since"), TooOld()],
+)
+
 UPDATED = {
     "status": 200,
     "success": 1,
+    "changed": True,
+    "updated_at": USER_GROUP_DETAIL["updated_at"],
     "user_group": USER_GROUP,
     "new_user_group": False,
 }
 CREATED = {
     "status": 201,
     "success": 1,
+    "changed": True,
+    "updated_at": USER_GROUP_DETAIL["updated_at"],
     "user_group": NEW_USER_GROUP,
     "new_user_group": True,
 }
@@ -188,11 +244,31 @@ put_user_groups = document(
         "fields of a single update request, and creates the user group if it does not "
         "exist. An invalid item does not affect the others. `results` lists one "
         "result for each item, in the same order: the `status` and the body that a "
-        "single request would return."
+        "single request would return, and whether the item `changed` anything."
     ),
     body={"user_groups": [FIELDS, {"user_group_id": "example_2", "name": "New"}]},
     responses={
         200: success_response("The result of each item.", results=[UPDATED, CREATED])
     },
     errors=[MissingField("user_groups")],
+)
+
+DELETED = {"status": 200, "success": 1, "changed": True}
+NOT_FOUND = {**batches.failed(UserGroupNotFound()), "changed": False}
+
+delete_user_groups = document(
+    "delete_user_groups",
+    summary="Delete many user groups",
+    description=(
+        "Takes up to 1,000 ids, and deletes the user groups one after the other, with "
+        "their bookmarks, collections and access tokens. `results` lists one result "
+        "for each id, in the same order: the `status` and the body that a single "
+        "delete request would return. If the time of the call ends before, the other "
+        "items have the code `time_limit_exceeded`, and can be sent again."
+    ),
+    body={"user_group_ids": ["example_1", "example_2"]},
+    responses={
+        200: success_response("The result of each id.", results=[DELETED, NOT_FOUND])
+    },
+    errors=[MissingField("user_group_ids")],
 )

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
@@ -17,6 +17,7 @@ from .db.compiled_statements import CompiledStatement, compile_update, parameter
 from .db.querysets import WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import stored_size
+from .deletions import UserGroupDeletion
 
 if TYPE_CHECKING:
     from .models import UserGroup
@@ -35,6 +36,15 @@ def name_begins_with(text: str) -> Exact:
     return Exact(Left("name", len(text)), text)
 
 
+class Upserted(NamedTuple):
+    """What an upsert did for an item."""
+
+    user_group: "UserGroup"
+    created: bool
+    changed: bool
+    """Whether the group was created or changed."""
+
+
 class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     """Reads and writes user groups by ``provided_id``, the id that the client
     assigned.
@@ -43,6 +53,20 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     ``ApiToken.scope`` returns them. ``versions`` are the accepted values of
     ``updated_at``, or None for any.
     """
+
+    recorded_fields = ("team", "environment", "provided_id")
+
+    def record_deletions(self, rows: Sequence["UserGroup"], now: datetime) -> None:
+        # Not those of a deleted team, whose API tokens are deleted as well.
+        UserGroupDeletion.objects.using(self.db).bulk_create(
+            UserGroupDeletion(
+                team_id=group.team_id,
+                environment=group.environment,
+                provided_id=group.provided_id,
+                deleted_at=now,
+            )
+            for group in rows
+        )
 
     def in_scope(self, scope: Mapping[str, Any]) -> "UserGroupQuerySet":
         """Filter the groups of a team and environment, on the database for
@@ -172,10 +196,8 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
 
     def upsert(
         self, items: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]
-    ) -> list[tuple["UserGroup", bool]]:
+    ) -> list[Upserted]:
         """Update or create a group for each item.
-
-        Return the groups, and whether each was created.
 
         An item is a dict of ``provided_id`` and any other fields. If several
         items have the same id, later values override earlier ones. Either all
@@ -186,23 +208,25 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         wanted: dict[str, dict[str, Any]] = {}
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
-        stored, created = retry_on_conflict(
+        stored, created, changed = retry_on_conflict(
             lambda: groups._upsert(wanted, scope), groups.db
         )
         results = []
         for item in items:
             key = item["provided_id"]
-            results.append((stored[key], key in created))
-            # Only the first item of a new group has created it.
+            results.append(Upserted(stored[key], key in created, key in changed))
+            # Only the first item of a group counts as its write.
             created.discard(key)
+            changed.discard(key)
         return results
 
     def _upsert(
         self, wanted: dict[str, dict[str, Any]], scope: Mapping[str, Any]
-    ) -> tuple[dict[str, "UserGroup"], set[str]]:
+    ) -> tuple[dict[str, "UserGroup"], set[str], set[str]]:
         """Store the merged items, by id, in the current transaction.
 
-        Return the groups by id, and the new ids.
+        Return the groups by id, the ids of the new ones, and the ids of those
+        that are new or changed.
         """
         stored = self._lock(wanted)
         created = set[str]()
@@ -247,7 +271,8 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             by_fields[names].append(group)
         for names, groups in by_fields.items():
             announce_update(groups, self.db, names - {"provided_id"})
-        return stored, created
+        changed_ids = {group.provided_id for group in changed}
+        return stored, created, created | changed_ids
 
     def _lock(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
         """Lock the groups with these ids until the transaction ends, and

@@ -1,19 +1,27 @@
 """The serializers of the user group operations."""
 
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from .api.batches import BatchField, ResultSerializer, ResultsField
-from .api.cursors import CursorField
+from .api.batches import (
+    BatchField,
+    ResultsField,
+    StoredResultSerializer,
+    WriteResultSerializer,
+)
+from .api.cursors import DELETED, CursorField
 from .api.envelopes import Envelope
 from .api.error_serializers import open_enumeration
 from .api.errors import MAX_PROBLEMS
 from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
 from .api.page_queries import PageQuery
 from .api.pagination import PageEnvelope
+from .deletions import UserGroupDeletion, oldest_recorded_time
+from .exceptions import TooOld
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
     MAX_ID_LENGTH,
@@ -22,6 +30,7 @@ from .models import (
     Environment,
     UserGroup,
 )
+from .tokens.serializers import TokenEnvelope
 
 
 @extend_schema_field(
@@ -196,6 +205,13 @@ class NewUserGroupEnvelope(UserGroupEnvelope):
     )
 
 
+class ApiTokenEnvelope(TokenEnvelope):
+    team_id = serializers.IntegerField(help_text="The id of the token's team.")
+    api_environment_tag = EnvironmentField(
+        allow_null=True, help_text="The environment of the token, or null for none."
+    )
+
+
 class UserGroupListQuery(PageQuery):
     cursor = CursorField(str)
     updated_since = TimestampField(
@@ -219,11 +235,45 @@ class UserGroupListEnvelope(PageEnvelope):
     user_groups = UserGroupDetailSerializer(many=True)
 
 
+class DeletionListQuery(PageQuery):
+    """The query parameters of a list of deletions."""
+
+    cursor = CursorField(UUID)
+    since = TimestampField(
+        help_text=(
+            "Only deletions at this time or later. To poll, subtract a minute from the "
+            "latest `deleted_at` that you have seen."
+        ),
+    )
+
+    def time_field(self, query: dict[str, Any]) -> str:
+        return DELETED
+
+    def validate(self, query: dict[str, Any]) -> dict[str, Any]:
+        """Raise TooOld if not all deletions since then are recorded."""
+        if query["since"] < oldest_recorded_time():
+            raise TooOld
+        return super().validate(query)
+
+
+class UserGroupDeletionSerializer(serializers.Serializer[UserGroupDeletion]):
+    """The deletion of a user group."""
+
+    user_group_id = serializers.CharField(
+        source="provided_id", help_text="Your own identifier of the user group."
+    )
+    deleted_at = TimestampField()
+
+
+class UserGroupDeletionListEnvelope(PageEnvelope):
+    deletions = UserGroupDeletionSerializer(many=True)
+
+
 class UserGroupBatchSerializer(serializers.Serializer[Any]):
     user_groups = BatchField(child=UserGroupUpdateSerializer())
 
 
-class UserGroupResultSerializer(ResultSerializer):
+class UserGroupResultSerializer(StoredResultSerializer):
     user_group = UserGroupSerializer(required=False)
     new_user_group = serializers.BooleanField(
         required=False, help_text="Whether the item created the user group."
@@ -232,3 +282,16 @@ class UserGroupResultSerializer(ResultSerializer):
 
 class UserGroupBatchEnvelope(Envelope):
     results = ResultsField(UserGroupResultSerializer)
+
+
+class UserGroupIdsSerializer(serializers.Serializer[Any]):
+    """The ids of user groups."""
+
+    user_group_ids = BatchField(
+        child=TextField(max_length=MAX_ID_LENGTH),
+        help_text="Your own identifiers of up to 1,000 user groups.",
+    )
+
+
+class UserGroupDeletionEnvelope(Envelope):
+    results = ResultsField(WriteResultSerializer)

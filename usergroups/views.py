@@ -1,8 +1,8 @@
 """The user group operations."""
 
-from typing import cast
+from typing import Any, cast
 
-from django.db.models import Value
+from django.db.models import ProtectedError, RestrictedError, Value
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
 from rest_framework.request import Request
@@ -10,15 +10,19 @@ from rest_framework.response import Response
 
 from . import openapi, serializers
 from .api import batches
+from .api.deadlines import TimeLimitExceeded
 from .api.envelopes import Envelope
+from .api.errors import Protected
 from .api.page_queries import pop_paging
 from .api.pagination import Page
 from .api.parsers import BatchParser
 from .api.preconditions import PreconditionFailed, accepted_versions
+from .api.requests import APIRequest
 from .api.scan_pages import ScanPage
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants
 from .db.versions import Modified
+from .deletions import UserGroupDeletion
 from .exceptions import (
     ResponseTooLarge,
     TooLargeToDelete,
@@ -26,8 +30,8 @@ from .exceptions import (
     UserGroupNotFound,
 )
 from .models import ApiToken, UserGroup
-from .querysets import LARGE_FIELDS, UserGroupQuerySet, name_begins_with
-from .tokens.views import TokenView
+from .querysets import LARGE_FIELDS, Upserted, UserGroupQuerySet, name_begins_with
+from .tokens.views import RotateTokenView, TokenView
 
 
 class ApiTokenView(TokenView):
@@ -55,6 +59,27 @@ class ApiTokenView(TokenView):
         """
         query = urlencode({"user_group_id": user_group.provided_id})
         return f"{escape_uri_path(self.request.path)}?{query}"
+
+
+class DescribeApiTokenView(ApiTokenView):
+    response_serializers = {"GET": serializers.ApiTokenEnvelope}
+
+    @openapi.get_api_token
+    def get(self, request: Request) -> Response:
+        token = self.token
+        return self.respond(
+            {
+                "token": token,
+                "team_id": token.team_id,
+                "api_environment_tag": token.environment,
+            }
+        )
+
+
+class RotateApiTokenView(RotateTokenView, ApiTokenView):
+    @openapi.rotate_api_token
+    def post(self, request: Request) -> Response:
+        return self.rotate(request)
 
 
 class UserGroupView(ApiTokenView):
@@ -160,6 +185,17 @@ class UserGroupsView(ApiTokenView):
         return self.respond({"user_groups": page.items, **page.links(request)})
 
 
+class UserGroupDeletionsView(ApiTokenView):
+    request_serializers = {"GET": serializers.DeletionListQuery}
+    response_serializers = {"GET": serializers.UserGroupDeletionListEnvelope}
+
+    @openapi.list_user_group_deletions
+    def get(self, request: Request) -> Response:
+        deletions = UserGroupDeletion.objects.filter(**self.token.scope)
+        page = Page(deletions, "id", **pop_paging(self.validated()))
+        return self.respond({"deletions": page.items, **page.links(request)})
+
+
 MAX_UPSERT_SIZE = 32 * 1024 * 1024
 """The maximum size of the mappings and properties of a batch's user groups, in
 bytes of JSON.
@@ -182,12 +218,42 @@ class UserGroupBatchView(ApiTokenView):
         if UserGroup.objects.estimate_upsert_size(valid, scope) > MAX_UPSERT_SIZE:
             raise ResponseTooLarge
         stored = UserGroup.objects.upsert(valid, scope)
-        valid_results = (
-            {
-                "user_group": user_group,
-                "new_user_group": created,
-                "status": 201 if created else 200,
-            }
-            for user_group, created in stored
-        )
+        valid_results = map(self.result, stored)
         return self.respond({"results": batches.results(items, valid_results)})
+
+    def result(self, stored: Upserted) -> dict[str, Any]:
+        return {
+            "user_group": stored.user_group,
+            "new_user_group": stored.created,
+            "changed": stored.changed,
+            "updated_at": stored.user_group.updated_at,
+            "status": 201 if stored.created else 200,
+        }
+
+
+class UserGroupBatchDeletionView(ApiTokenView):
+    request_serializers = {"POST": serializers.UserGroupIdsSerializer}
+    response_serializers = {"POST": serializers.UserGroupDeletionEnvelope}
+    costly_methods = ("POST",)
+
+    @openapi.delete_user_groups
+    def post(self, request: Request) -> Response:
+        ids = self.validated()["user_group_ids"]
+        deletions = map(self.delete_item, batches.valid(ids))
+        return self.respond({"results": batches.results(ids, deletions)})
+
+    def delete_item(self, provided_id: str) -> dict[str, Any]:
+        """Delete a user group, in a transaction of its own, and return the
+        result of its item.
+        """
+        if cast(APIRequest, self.request).deadline.has_passed():
+            return batches.failed(TimeLimitExceeded())
+        try:
+            UserGroup.objects.delete_by_provided_id(provided_id, self.token.scope)
+        except UserGroup.DoesNotExist:
+            return batches.failed(UserGroupNotFound())
+        except TooManyDependants:
+            return batches.failed(TooLargeToDelete())
+        except (ProtectedError, RestrictedError) as error:
+            return batches.failed(Protected(error))
+        return {"status": 200, "changed": True}

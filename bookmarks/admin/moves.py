@@ -95,7 +95,8 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
         if rows:
             ids = [str(pk) for pk in to_move]
             user_group = rows[0].user_group
-            results = Bookmark.objects.move_by_ids(user_group, ids, collection)
+            outcomes = Bookmark.objects.move_by_ids(user_group, ids, collection)
+            results = [result for result, _ in outcomes]
         moved = [result for result in results if isinstance(result, Bookmark)]
         messages = [
             (row, move_message(to_move[row.pk].collection, collection)) for row in moved

@@ -26,14 +26,20 @@ ALTER TABLE bookmarks_collection
     DROP CONSTRAINT bookmarks_collection_user_group_id_67ae03cb_fk_usergroup,
     DROP CONSTRAINT bookmarks_collection_pkey,
     ADD CONSTRAINT bookmarks_collection_pkey PRIMARY KEY (id, user_group_id);
+ALTER TABLE bookmarks_deletion
+    DROP CONSTRAINT bookmarks_deletion_user_group_id_6af1097e_fk_usergroup,
+    DROP CONSTRAINT bookmarks_deletion_pkey,
+    ADD CONSTRAINT bookmarks_deletion_pkey PRIMARY KEY (id, user_group_id);
 
 -- Each node has all rows of a reference table.
 SELECT create_reference_table('usergroups_team');
 SELECT create_reference_table('usergroups_apitoken');
 SELECT create_reference_table('usergroups_usergroup');
+SELECT create_reference_table('usergroups_usergroupdeletion');
 SELECT create_reference_table('bookmarks_accesstoken');
 SELECT create_distributed_table('bookmarks_collection', 'user_group_id', colocate_with => 'none');
 SELECT create_distributed_table('bookmarks_bookmark', 'user_group_id', colocate_with => 'bookmarks_collection');
+SELECT create_distributed_table('bookmarks_deletion', 'user_group_id', colocate_with => 'bookmarks_collection');
 
 ALTER TABLE bookmarks_collection
     ADD CONSTRAINT bookmarks_collection_user_group_id_67ae03cb_fk_usergroup
@@ -45,7 +51,11 @@ ALTER TABLE bookmarks_bookmark
     ADD CONSTRAINT bookmarks_bookmark_collection_id_122a736d_fk_bookmarks
         FOREIGN KEY (user_group_id, collection_id) REFERENCES bookmarks_collection (user_group_id, id)
         DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE bookmarks_deletion
+    ADD CONSTRAINT bookmarks_deletion_user_group_id_6af1097e_fk_usergroup
+        FOREIGN KEY (user_group_id) REFERENCES usergroups_usergroup (id) DEFERRABLE INITIALLY DEFERRED;
 
 -- Remove the local rows, which were copied to the shards.
 SELECT truncate_local_data_after_distributing_table('bookmarks_bookmark');
 SELECT truncate_local_data_after_distributing_table('bookmarks_collection');
+SELECT truncate_local_data_after_distributing_table('bookmarks_deletion');

@@ -74,6 +74,8 @@ class Migration(migrations.Migration):
                 ('last_used_address', models.CharField(default='', editable=False, help_text="The client's address. For IPv6, the first address of its /64 network.", max_length=39, verbose_name='last used from')),
                 ('last_used_agent', models.CharField(default='', editable=False, help_text='What the client calls itself: its User-Agent header.', max_length=255, verbose_name='last used by')),
                 ('user_group', models.ForeignKey(db_index=False, help_text='The token gives access to the bookmarks and collections of this user group only.', on_delete=django.db.models.deletion.CASCADE, related_name='access_tokens', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
+                ('team', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=f'{USERGROUPS}.team')),
+                ('environment', models.CharField(blank=True, editable=False, max_length=8)),
             ],
             options={
                 'verbose_name': 'access token',
@@ -82,6 +84,7 @@ class Migration(migrations.Migration):
                 'indexes': [
                     models.Index(fields=['user_group', 'created_at', 'digest'], name='bookmarks_tokens_by_group'),
                     models.Index(fields=['user_group', 'revoked_at', 'expires_at'], name='bookmarks_tokens_by_state'),
+                    models.Index(fields=['team', 'environment', 'created_at', 'digest'], name='bookmarks_tokens_by_team'),
                 ],
             },
         ),
@@ -112,5 +115,18 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='bookmark',
             constraint=models.UniqueConstraint(models.F('user_group'), models.F('url_digest'), django.db.models.functions.comparison.Coalesce('collection_id', models.Value(uuid.UUID('00000000-0000-0000-0000-000000000000')), output_field=models.UUIDField()), name='bookmarks_url'),
+        ),
+        migrations.CreateModel(
+            name='Deletion',
+            fields=[
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='ID')),
+                ('deleted_at', models.DateTimeField(editable=False)),
+                ('object_type', models.CharField(max_length=10)),
+                ('object_id', models.UUIDField()),
+                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=f'{USERGROUPS}.usergroup')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['user_group', 'deleted_at', 'id'], name='bookmarks_deletions')],
+            },
         ),
     ]

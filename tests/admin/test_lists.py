@@ -194,7 +194,7 @@ def fill(number):
     first = UserGroup.objects.order_by("pk")[0]
     for model, owner in (
         (ApiToken, {"team": first.team}),
-        (AccessToken, {"user_group": first}),
+        (AccessToken, {"user_group": first, **first.scope}),
     ):
         tokens = [model(**owner, name="e") for _ in names]
         for token in tokens:

@@ -33,6 +33,9 @@ def valid_body(request, user_group):
         "user_groups": [],
         "bookmarks": [],
         "ids": [],
+        "urls": [],
+        "grace": 3600,
+        "user_group_ids": [],
         "collection": None,
         "token": user_group.token,
     }

@@ -8,6 +8,7 @@ that all operations accept.
 """
 
 import json
+import re
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -391,7 +392,7 @@ def test_any_exception_is_answered_in_json_also_with_debug(
 def test_a_path_with_a_suffix_is_not_found(any_operation, valid_body, suffix):
     path = any_operation.url + suffix
     # because "batchx" could be the id of a bookmark
-    any_operation.url = path.replace("/batchx", "/batch/x/y")
+    any_operation.url = re.sub("/(batch|lookup)x$", r"/\1/x/y", path)
 
     assert error_code(any_operation(valid_body), 404).endswith("not_found")
 
@@ -469,6 +470,8 @@ STATUSES_OF_REPETITIONS = {
     "delete_collection": 404,
     "create_collection": 409,
     "issue_access_token": 201,
+    "rotate_api_token": 409,
+    "rotate_access_token": 409,
 }
 """The responses to writes that are sent for the second time.
 

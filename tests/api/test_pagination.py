@@ -10,11 +10,16 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qsl
 
 import pytest
+from django.db import connections
 from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import errors
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    BookmarkFactory,
+    CollectionFactory,
+    DeletionFactory,
+)
 from tests.operations import caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
@@ -63,6 +68,11 @@ LISTS = {
         lambda group, time: CollectionFactory(
             user_group=group, created_at=time, updated_at=time
         ),
+    ),
+    "list_deletions?since=2000-01-01T00:00:00Z": (
+        "deletions",
+        "id",
+        lambda group, time: DeletionFactory(user_group=group, deleted_at=time),
     ),
     "list_user_groups?name=Group": (
         "user_groups",
@@ -114,7 +124,8 @@ class Listing:
 
 
 @pytest.fixture(params=LISTS)
-def listing(request, api_client, user_group):
+def listing(request, api_client, user_group, settings):
+    settings.USERGROUPS_DELETION_RETENTION_DAYS = 36_500
     # so that ``user_group`` is not in the list of user groups
     UserGroup.objects.update(environment="Testing")
     operation = request.param.partition("?")[0]
@@ -271,3 +282,26 @@ def test_a_cursor_of_the_order_by_creation_is_refused_with_updated_since(
     }
 
     assert errors(call(query=query)) == [("cursor", "invalid")]
+
+
+@pytest.fixture
+def tokyo(monkeypatch, db):
+    """Set the time zone of the database connection, as a host's DATABASES may."""
+    connection = connections["default"]
+    for name in ("timezone", "timezone_name"):
+        connection.__dict__.pop(name, None)
+    monkeypatch.setitem(connection.settings_dict, "TIME_ZONE", "Asia/Tokyo")
+    connection.ensure_timezone()
+    yield
+    monkeypatch.undo()
+    for name in ("timezone", "timezone_name"):
+        connection.__dict__.pop(name, None)
+    connection.ensure_timezone()
+
+
+@pytest.mark.usefixtures("tokyo")
+def test_pages_do_not_depend_on_the_time_zone_of_the_database(listing):
+    made = [listing.make(time) for time in NEWEST_FIRST]
+
+    assert listing.follow("?limit=2") == [made[:2], made[2:4], made[4:]]
+    assert listing.follow("?limit=4&order=oldest") == [made[:1:-1], made[1::-1]]

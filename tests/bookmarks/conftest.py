@@ -39,6 +39,19 @@ def call_bookmarks(api_client, access_token):
 
 
 @pytest.fixture
+def call_access_tokens(api_client, api_token):
+    """Return a function that calls the view with this URL name, with
+    ``api_token``.
+    """
+
+    def call(method, url_name, *ids, body=b"", query=None):
+        url = reverse(f"access_tokens:{url_name}", args=ids)
+        return Caller(api_client, method, url, "Token", api_token)(body, query=query)
+
+    return call
+
+
+@pytest.fixture
 def create_bookmark(api_client, access_token):
     """Return a function that sends a body to ``POST v1/bookmarks`` with
     ``access_token``, its attribute ``token``.

@@ -1,5 +1,7 @@
 import factory
+from uuid_utils.compat import uuid7
 
+from bookmarks.deletions import Deletion
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.usergroups.factories import TokenFactory, UserGroupFactory
 
@@ -25,3 +27,13 @@ class BookmarkFactory(factory.django.DjangoModelFactory):
 
     user_group = factory.SubFactory(UserGroupFactory)
     url = factory.Sequence(lambda n: f"https://example.com/{n}")
+
+
+class DeletionFactory(factory.django.DjangoModelFactory):
+    class Meta:
+        model = Deletion
+
+    user_group = factory.SubFactory(UserGroupFactory)
+    object_type = "bookmark"
+    object_id = factory.LazyFunction(uuid7)
+    id = factory.SelfAttribute("object_id")

@@ -1,6 +1,7 @@
-"""The operations on the access tokens of a user group."""
+"""The operations on access tokens that take an API token."""
 
 from datetime import datetime, timedelta
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.urls import reverse
@@ -9,9 +10,11 @@ from django.utils.http import urlencode
 
 from bookmarks.models import AccessToken
 from tests.answers import errors, time_json
-from tests.bookmarks.factories import AccessTokenFactory
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.conftest import Caller
-from tests.usergroups.factories import store_tokens
+from tests.queries import concurrently
+from tests.usergroups.factories import UserGroupFactory, store_tokens
+from usergroups.api import scan_pages
 from usergroups.tokens import secret_format
 
 
@@ -140,7 +143,7 @@ def test_invalid_fields_are_refused(issue, fields, problem):
 
 
 def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group):
-    store_tokens(AccessToken, 998, user_group=user_group)
+    store_tokens(AccessToken, 998, user_group=user_group, **user_group.scope)
     AccessTokenFactory(user_group=user_group, expired=True)
     AccessTokenFactory(user_group=user_group, revoked=True)
     AccessTokenFactory(user_group=user_group, expiring=True)
@@ -155,7 +158,7 @@ def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group):
 
 
 def test_a_token_can_be_issued_after_another_one_is_revoked(issue, revoke, user_group):
-    store_tokens(AccessToken, 999, user_group=user_group)
+    store_tokens(AccessToken, 999, user_group=user_group, **user_group.scope)
     token = AccessTokenFactory(user_group=user_group)
     assert issue().status_code == 409
 
@@ -209,3 +212,230 @@ def test_a_revoked_token_is_refused_and_stays_in_the_list(
 )
 def test_an_unknown_or_malformed_id_of_a_token_is_not_found(revoke, public_id):
     assert errors(revoke(public_id), 404) == [(None, "access_token_not_found")]
+
+
+# POST api/user/access-tokens/batch
+
+
+@pytest.fixture
+def issue_many(call_access_tokens):
+    """Return a function that issues an access token for each of these ids of
+    user groups.
+
+    Its other arguments are further fields of the body.
+    """
+    return lambda *ids, **fields: call_access_tokens(
+        "POST", "access-tokens-batch", body={"user_group_ids": ids, **fields}
+    )
+
+
+def outcomes(response):
+    """Return the status of each result, and the code of its error, if any."""
+    assert response.status_code == 200
+    return [
+        (result["status"], *(error["code"] for error in result.get("errors", [])))
+        for result in response.json()["results"]
+    ]
+
+
+def test_each_group_gets_its_own_token(issue_many, api_client, user_group):
+    other = UserGroupFactory(team=user_group.team)
+    BookmarkFactory(user_group=other)
+
+    response = issue_many(
+        user_group.provided_id,
+        other.provided_id,
+        name="Extension",
+        read_only=True,
+        expires_in=60,
+    )
+
+    assert outcomes(response) == [(201,), (201,)]
+    tokens = AccessToken.objects.in_bulk(field_name="digest").values()
+    by_id = {token.public_id: token for token in tokens}
+    listed = []
+    for result in response.json()["results"]:
+        issued = result["access_token"]
+        token = by_id[issued["id"]]
+        token.secret = issued["secret"]  # The model does not store it.
+        assert issued == {**access_token_json(token), "secret": token.secret}
+        assert (token.name, token.read_only) == ("Extension", True)
+        assert token.expires_at - token.created_at < timedelta(seconds=61)
+        answer = Caller(
+            api_client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token
+        )()
+        listed.append((token.user_group, len(answer.json()["bookmarks"])))
+    assert listed == [(user_group, 0), (other, 1)]
+
+
+def test_each_group_of_a_batch_has_its_own_result(issue_many, user_group):
+    of_another_team = UserGroupFactory()
+    testing = UserGroupFactory(team=user_group.team, environment="Testing")
+
+    response = issue_many(
+        "unknown",
+        user_group.provided_id,
+        of_another_team.provided_id,
+        testing.provided_id,
+        1,
+        "",
+        "a" * 256,
+        user_group.provided_id,
+    )
+
+    not_found = (404, "user_group_not_found")
+    assert outcomes(response) == [
+        not_found,
+        (201,),
+        not_found,
+        not_found,
+        (400, "invalid"),
+        (400, "blank"),
+        (400, "max_length"),
+        (201,),
+    ]
+    assert {token.user_group for token in AccessToken.objects.all()} == {user_group}
+
+
+def test_a_batch_counts_the_tokens_that_it_issues(issue_many, user_group):
+    store_tokens(AccessToken, 997, user_group=user_group, **user_group.scope)
+    AccessTokenFactory(user_group=user_group, expired=True)
+    AccessTokenFactory(user_group=user_group, revoked=True)
+    AccessTokenFactory(user_group=user_group, expiring=True)
+    other = UserGroupFactory(team=user_group.team)
+
+    response = issue_many(*[user_group.provided_id] * 3, other.provided_id)
+
+    assert outcomes(response) == [(201,), (201,), (409, "too_many_tokens"), (201,)]
+    active = AccessToken.objects.active()
+    assert active.filter(user_group=user_group).count() == 1_000
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"name": 1}, ("name", "invalid")),
+        ({"read_only": "true"}, ("read_only", "invalid")),
+        ({"expires_in": 0}, ("expires_in", "min_value")),
+        ({"user_group_ids": None}, ("user_group_ids", "null")),
+        ({"user_group_ids": ["a"] * 1001}, ("user_group_ids", "max_length")),
+    ],
+)
+def test_an_invalid_field_refuses_the_batch(issue_many, user_group, fields, problem):
+    assert errors(issue_many(user_group.provided_id, **fields)) == [problem]
+    assert not AccessToken.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_group_that_is_deleted_during_a_batch_is_not_found(issue_many, user_group):
+    deleted = UserGroupFactory(team=user_group.team)
+    delete = f"DELETE FROM usergroups_usergroup WHERE id = {deleted.pk}"
+
+    with concurrently('INSERT INTO "bookmarks_accesstoken"', delete):
+        response = issue_many(user_group.provided_id, deleted.provided_id)
+
+    assert outcomes(response) == [(201,), (404, "user_group_not_found")]
+    assert AccessToken.objects.count() == 1
+
+
+# POST api/user/access-tokens/batch/revoke
+
+
+def test_tokens_are_revoked_each_with_its_own_result(call_access_tokens, user_group):
+    token, other, kept = AccessTokenFactory.create_batch(3, user_group=user_group)
+    revoked = AccessTokenFactory(user_group=user_group, revoked=True)
+    of_another_team = AccessTokenFactory()
+    testing = UserGroupFactory(team=user_group.team, environment="Testing")
+    in_testing = AccessTokenFactory(user_group=testing)
+    tokens = [token, of_another_team, other, token, revoked, in_testing]
+    ids = [each.public_id for each in tokens]
+
+    response = call_access_tokens(
+        "POST", "access-tokens-batch-revoke", body={"ids": [*ids, "unknown", 1]}
+    )
+
+    not_found = (404, "access_token_not_found")
+    assert outcomes(response) == [
+        (200,),
+        not_found,
+        (200,),
+        (200,),
+        (200,),
+        not_found,
+        not_found,
+        (400, "invalid"),
+    ]
+    active = {kept, of_another_team, in_testing}
+    assert set(AccessToken.objects.filter(revoked_at=None)) == active
+    time_of_revocation = revoked.revoked_at
+    revoked.refresh_from_db()
+    assert revoked.revoked_at == time_of_revocation
+
+
+# GET api/access-tokens
+
+
+@pytest.fixture
+def list_all(call_access_tokens):
+    """Return a function that lists the access tokens of all groups."""
+    return lambda **query: call_access_tokens("GET", "team-access-tokens", query=query)
+
+
+def test_the_tokens_of_all_groups_are_listed_with_their_groups(list_all, user_group):
+    other = UserGroupFactory(team=user_group.team)
+    testing = UserGroupFactory(team=user_group.team, environment="Testing")
+    tokens = [
+        AccessTokenFactory(user_group=user_group),
+        AccessTokenFactory(user_group=other, expired=True),
+        AccessTokenFactory(user_group=user_group, revoked=True),
+    ]
+    AccessTokenFactory(user_group=testing)
+    AccessTokenFactory()  # of another team
+
+    response = list_all()
+
+    assert response.json() == {
+        "success": 1,
+        "next": None,
+        "previous": None,
+        "access_tokens": [
+            {**access_token_json(token), "user_group_id": token.user_group.provided_id}
+            for token in reversed(tokens)
+        ],
+    }
+    assert not [token for token in tokens if token.secret in response.content.decode()]
+
+
+def test_the_tokens_of_all_groups_come_in_pages(list_all, api_client, api_token):
+    groups = UserGroupFactory.create_batch(2, team=api_token.team)
+    tokens = [AccessTokenFactory(user_group=group) for group in groups * 2]
+    authorization = f"Token {api_token.secret}"
+
+    pages = [list_all(limit=3, order="oldest").json()]
+    pages.append(
+        api_client.get(pages[0]["next"], HTTP_AUTHORIZATION=authorization).json()
+    )
+
+    listed = [[token["id"] for token in page["access_tokens"]] for page in pages]
+    ids = [token.public_id for token in tokens]
+    assert listed == [ids[:3], ids[3:]]
+    assert pages[1]["next"] is None
+
+
+def test_tokens_are_found_by_their_expiry(list_all, user_group, monkeypatch):
+    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 2)
+    expired = AccessTokenFactory(user_group=user_group, expired=True)
+    soon = AccessTokenFactory(user_group=user_group, expiring=True)
+    later = timezone.now() + timedelta(days=2)
+    AccessTokenFactory(user_group=user_group, expires_at=later)
+    AccessTokenFactory(user_group=user_group)
+
+    first = list_all(expires_before=later.isoformat()).json()
+    cursor = dict(parse_qsl(urlsplit(first["next"]).query))["cursor"]
+    second = list_all(expires_before=later.isoformat(), cursor=cursor).json()
+
+    # The first page searches only the newest two tokens.
+    assert first["access_tokens"] == []
+    found = [token["id"] for token in second["access_tokens"]]
+    assert found == [soon.public_id, expired.public_id]
+    assert second["next"] is None

@@ -8,7 +8,11 @@ import pytest
 
 from bookmarks.models import Bookmark
 from tests.answers import bookmark_json, errors
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.queries import concurrently
 
 URL = "https://example.com/"
@@ -40,6 +44,10 @@ def statuses(response):
     return [result["status"] for result in response.json()["results"]]
 
 
+def changes(response):
+    return [result["changed"] for result in response.json()["results"]]
+
+
 def failed(status, code, attr=None):
     """Return what ``outcome`` returns for the result of an item that failed."""
     return status, 0, [(attr, code)]
@@ -64,7 +72,7 @@ def test_bookmarks_are_deleted(delete, user_group):
 
     assert response.json() == {
         "success": 1,
-        "results": [{"status": 200, "success": 1}] * 3,
+        "results": [{"status": 200, "success": 1, "changed": True}] * 3,
     }
     assert Bookmark.objects.get() == kept
 
@@ -76,6 +84,7 @@ def test_each_id_has_its_own_result(delete, user_group):
     response = delete(uuid4(), bookmark.pk, "x", bookmark.pk, of_another_group.pk)
 
     assert statuses(response) == [404, 200, 404, 404, 404]
+    assert changes(response) == [False, True, False, False, False]
     assert outcome(response.json()["results"][0]) == failed(404, "bookmark_not_found")
     assert Bookmark.objects.get() == of_another_group
 
@@ -96,7 +105,13 @@ def test_bookmarks_are_moved_into_a_collection_and_out_of_it(
     assert moved_in.json() == {
         "success": 1,
         "results": [
-            {"status": 200, "success": 1, "bookmark": bookmark_json(bookmark)}
+            {
+                "status": 200,
+                "success": 1,
+                "changed": True,
+                "updated_at": bookmark_json(bookmark)["updated_at"],
+                "bookmark": bookmark_json(bookmark),
+            }
             for bookmark in stored
         ],
     }
@@ -119,6 +134,7 @@ def test_a_move_that_would_create_a_duplicate_is_refused_for_its_item(
     response = move(collection, duplicate.pk, inside.pk, other.pk, uuid4())
 
     assert statuses(response) == [409, 200, 200, 404]
+    assert changes(response) == [False, False, True, False]
     assert outcome(response.json()["results"][0]) == failed(
         409, "already_exists", "collection"
     )
@@ -140,6 +156,15 @@ def test_of_two_bookmarks_with_one_url_the_first_in_the_request_is_moved(
     [error] = response.json()["results"][1]["errors"]
     assert error["existing"] == str(newer.pk)
     assert Bookmark.objects.get(collection=collection) == newer
+
+
+def test_a_repeated_id_changes_its_bookmark_once(move, user_group, collection):
+    bookmark = BookmarkFactory(user_group=user_group)
+
+    response = move(collection, bookmark.pk, bookmark.pk)
+
+    assert statuses(response) == [200, 200]
+    assert changes(response) == [True, False]
 
 
 def test_the_collection_is_required(call_bookmarks):
@@ -169,6 +194,134 @@ def test_a_duplicate_that_appears_during_the_move_is_refused(
     assert statuses(response) == [409]
 
 
+# Updates
+
+
+@pytest.fixture
+def put(call_bookmarks):
+    """Return a function that sends a batch of bookmarks with ``update``."""
+
+    def call(*items, update=True):
+        return call_bookmarks(
+            "POST", "bookmarks-batch", body={"bookmarks": items, "update": update}
+        )
+
+    return call
+
+
+def test_an_update_replaces_only_the_fields_that_are_sent(put, user_group):
+    old = {"title": "Old", "tags": ["a", "b"], "note": "Old"}
+    one = BookmarkFactory(user_group=user_group, url=f"{URL}1", **old)
+    two = BookmarkFactory(user_group=user_group, url=f"{URL}2", **old)
+    of_another_group = BookmarkFactory(url=f"{URL}1", **old)
+
+    response = put(
+        {"url": f"{URL}1", "title": "New", "tags": [" c "]},
+        {"url": f"{URL}2", "note": ""},
+        {"url": f"{URL}3", "title": "New"},
+    )
+
+    stored = [
+        Bookmark.objects.get(user_group=user_group, url=f"{URL}{n}") for n in "123"
+    ]
+    assert statuses(response) == [200, 200, 201]
+    assert changes(response) == [True] * 3
+    assert [result["bookmark"] for result in response.json()["results"]] == [
+        bookmark_json(bookmark) for bookmark in stored
+    ]
+    assert [result["updated_at"] for result in response.json()["results"]] == [
+        bookmark_json(bookmark)["updated_at"] for bookmark in stored
+    ]
+    values = [(row.title, row.tags, row.note) for row in stored]
+    assert values == [("New", ["c"], "Old"), ("Old", ["a", "b"], ""), ("New", [], "")]
+    assert [row.created_at for row in stored[:2]] == [one.created_at, two.created_at]
+    of_another_group.refresh_from_db()
+    assert of_another_group.title == "Old"
+
+
+def test_an_update_to_the_same_values_changes_nothing(put, user_group):
+    values = {"title": "A", "tags": ["a", "b"], "note": "N"}
+    bookmark = BookmarkFactory(user_group=user_group, url=URL, **values)
+
+    response = put({"url": "HTTPS://EXAMPLE.com", **values}, {"url": URL})
+
+    assert statuses(response) == [200, 200]
+    assert changes(response) == [False, False]
+    assert Bookmark.objects.get().updated_at == bookmark.updated_at
+
+
+def test_only_a_batch_with_update_changes_existing_bookmarks(put, user_group):
+    BookmarkFactory(user_group=user_group, url=URL, title="Old")
+
+    response = put({"url": URL, "title": "New"}, update=False)
+
+    assert changes(response) == [False]
+    assert Bookmark.objects.get().title == "Old"
+
+
+def test_the_later_of_two_items_with_one_url_overrides_the_earlier(put, user_group):
+    BookmarkFactory(user_group=user_group, url=f"{URL}1")
+
+    for path, status in ("1", 200), ("2", 201):
+        response = put(
+            {"url": f"{URL}{path}", "title": "First", "note": "First"},
+            {"url": f"{URL}{path}", "title": "Second"},
+        )
+
+        assert statuses(response) == [status, 200]
+        assert changes(response) == [True, False]
+        stored = Bookmark.objects.get(url=f"{URL}{path}")
+        assert (stored.title, stored.note) == ("Second", "First")
+        assert response.json()["results"][0]["bookmark"] == bookmark_json(stored)
+
+
+def test_a_collection_separates_the_bookmarks_to_update(put, user_group, collection):
+    BookmarkFactory(user_group=user_group, url=URL, title="Outside")
+    BookmarkFactory(user_group=user_group, url=URL, collection=collection)
+
+    put({"url": URL, "title": "Inside", "collection": str(collection.pk)})
+
+    titles = dict(Bookmark.objects.values_list("collection", "title"))
+    assert titles == {None: "Outside", collection.pk: "Inside"}
+
+
+@pytest.mark.parametrize("update", ["true", 1, None])
+def test_update_is_true_or_false(put, update):
+    [(attr, _)] = errors(put(update=update))
+    assert attr == "update"
+
+
+# Lookups
+
+
+def test_a_lookup_finds_the_bookmarks_of_each_url(
+    call_bookmarks, user_group, collection
+):
+    outside = BookmarkFactory(user_group=user_group, url=URL)
+    inside = BookmarkFactory(user_group=user_group, url=URL, collection=collection)
+    BookmarkFactory(url=f"{URL}other")
+
+    response = call_bookmarks(
+        "POST",
+        "bookmarks-lookup",
+        body={"urls": ["HTTPS://EXAMPLE.com", f"{URL}other", "example.com", 1, URL]},
+        token=AccessTokenFactory(user_group=user_group, read_only=True),
+    )
+
+    found = {
+        "status": 200,
+        "success": 1,
+        "ids": [str(bookmark.pk) for bookmark in (outside, inside)],
+    }
+    results = response.json()["results"]
+    assert results[:2] == [found, {**found, "ids": []}]
+    assert [outcome(result) for result in results[2:4]] == [
+        failed(400, "invalid"),
+        failed(400, "invalid"),
+    ]
+    assert results[4] == found
+
+
 # Validation
 
 
@@ -182,6 +335,7 @@ def test_a_duplicate_that_appears_during_the_move_is_refused(
         ("bookmarks-batch", {"bookmarks": []}),
         ("bookmarks-batch-delete", {"ids": []}),
         ("bookmarks-batch-move", {"ids": [], "collection": None}),
+        ("bookmarks-lookup", {"urls": []}),
     ],
 )
 def test_invalid_lists_are_refused(call_bookmarks, url_name, valid, value, code):

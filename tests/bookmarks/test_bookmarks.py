@@ -501,12 +501,21 @@ def test_a_batch_reports_the_result_of_each_item(call_bookmarks, bookmark, colle
         400,
         400,
     ]
-    assert results[0] == {"status": 201, "success": 1, "bookmark": bookmark_json(new)}
+    assert results[0] == {
+        "status": 201,
+        "success": 1,
+        "changed": True,
+        "updated_at": bookmark_json(new)["updated_at"],
+        "bookmark": bookmark_json(new),
+    }
     assert results[1] == {
         "status": 200,
         "success": 1,
+        "changed": False,
+        "updated_at": bookmark_json(bookmark)["updated_at"],
         "bookmark": bookmark_json(bookmark),
     }
+    assert [result["changed"] for result in results[2:]] == [True, *[False] * 4]
     assert results[2]["bookmark"] == bookmark_json(inside)
     assert results[3]["bookmark"] == bookmark_json(new)
     assert [error["attr"] for error in results[4]["errors"]] == ["collection"]

@@ -228,7 +228,12 @@ def test_the_count_of_active_tokens_reads_no_others(user_group):
         + [{"expires_at": future}] * 6
     )
     AccessToken.objects.bulk_create(
-        AccessToken(user_group=user_group, digest=n.to_bytes(32, "big"), **state)
+        AccessToken(
+            user_group=user_group,
+            digest=n.to_bytes(32, "big"),
+            **user_group.scope,
+            **state,
+        )
         for n, state in enumerate(states)
     )
     with connection.cursor() as cursor:
@@ -240,6 +245,70 @@ def test_the_count_of_active_tokens_reads_no_others(user_group):
         5,
         6,
     ]
+
+
+# The access tokens of a team
+
+FILL_TOKENS = """
+    INSERT INTO bookmarks_accesstoken
+        (user_group_id, team_id, environment, digest, hint, name, read_only, created_at, last_used_address,
+        last_used_agent)
+    SELECT %(group)s, %(team)s, '', sha256((%(group)s || ' ' || n)::bytea), '', '', FALSE,
+        %(start)s + n * interval '1 second', '', ''
+    FROM generate_series(1, %(rows)s) n
+"""
+
+
+@pytest.fixture
+def many_tokens(user_group):
+    """Give 10,000 access tokens to ``user_group``, and 100,000 to those of
+    other teams.
+    """
+    others = UserGroupFactory.create_batch(10)
+    with connection.cursor() as cursor:
+        for group in [user_group, *others]:
+            values = {"group": group.pk, "team": group.team_id, "start": OLD}
+            cursor.execute(FILL_TOKENS, {**values, "rows": 10_000})
+        cursor.execute("ANALYZE")
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+@pytest.mark.parametrize("seconds", [None, 5_000], ids=["first", "middle"])
+def test_a_page_of_the_tokens_of_a_team_reads_no_others(
+    call_access_tokens, many_tokens, user_group, order, seconds
+):
+    query = {"order": order}
+    if seconds is not None:
+        created_at = OLD + timedelta(seconds=seconds)
+        query["cursor"] = Cursor(created_at, b"", False).encode()
+
+    _token, page = queries_of(
+        partial(call_access_tokens, "GET", "team-access-tokens", query=query)
+    )
+
+    plan = explain(page)
+    assert rows_read(plan, "bookmarks_accesstoken") == 51
+    assert [node["Node Type"] for node in plan if "Sort" in node["Node Type"]] == []
+
+
+def test_a_list_by_expiry_reads_only_the_tokens_that_it_may_scan(
+    call_access_tokens, many_tokens, monkeypatch
+):
+    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 200)
+
+    statements = queries_of(
+        partial(
+            call_access_tokens,
+            "GET",
+            "team-access-tokens",
+            query={"expires_before": "2100-01-01T00:00:00Z"},
+        )
+    )
+
+    # As for the list of user groups by name.
+    assert [
+        rows_read(explain(sql), "bookmarks_accesstoken") for sql in statements[1:]
+    ] == [201, 200, 200]
 
 
 # Lists of user groups
@@ -429,9 +498,12 @@ def skewed_tokens(user_group):
     ApiToken.objects.bulk_create(
         ApiToken(team=first_team, digest=digest) for digest in digests
     )
-    AccessToken.objects.bulk_create(
-        AccessToken(user_group=user_group, digest=digest) for digest in digests
+    access_tokens = (
+        AccessToken(user_group=user_group, digest=digest, **user_group.scope)
+        for digest in digests
     )
+    # PostgreSQL takes at most 65,535 parameters.
+    AccessToken.objects.bulk_create(access_tokens, batch_size=1000)
     owner = UserGroupFactory(team=TeamFactory())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")

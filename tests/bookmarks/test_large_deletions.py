@@ -15,6 +15,7 @@ from tests.bookmarks.factories import (
     CollectionFactory,
 )
 from tests.queries import concurrently
+from tests.usergroups.factories import UserGroupFactory
 from usergroups.db import deletion
 from usergroups.models import Team, UserGroup
 
@@ -57,6 +58,22 @@ def test_a_call_deletes_no_more_than_a_client_can_wait_for(delete, monkeypatch, 
     assert errors(delete(name), 409) == [(None, "too_large_to_delete")]
     assert MODELS[name].objects.exists()
     assert Bookmark.objects.filter(collection__isnull=False).count() == 5
+
+
+def test_a_batch_keeps_a_group_that_a_call_of_its_own_would_keep(
+    call_usergroups, collection, monkeypatch
+):
+    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 4)
+    large = collection.user_group
+    small = UserGroupFactory(team=large.team)
+    ids = [large.provided_id, small.provided_id]
+
+    response = call_usergroups("POST", "users-batch-delete", {"user_group_ids": ids})
+
+    results = response.json()["results"]
+    assert [result["status"] for result in results] == [409, 200]
+    assert results[0]["errors"][0]["code"] == "too_large_to_delete"
+    assert UserGroup.objects.get() == large
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -1,6 +1,7 @@
 """The statements of each operation, and of calls that take others.
 
-With receivers of signals, some deletions take one more, to read the bookmarks.
+With receivers of signals, the deletion of a collection takes one more, to read
+the bookmarks that it had.
 """
 
 from types import SimpleNamespace
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from django.db import connection
 
-from tests.bookmarks.factories import BookmarkFactory
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.operations import OPERATIONS, caller
 from tests.queries import queries_of
 from tests.signals import received
@@ -19,8 +20,20 @@ OF_TEAM = "token with its team"
 OF_GROUP = "token with its group"
 NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.vendor]
 """What follows an insert of several bookmarks, which PostgreSQL returns."""
+UPDATES = {"postgresql": ["update"], "sqlite": ["update"] * 2}[connection.vendor]
+"""The updates of 100 bookmarks. SQLite limits the parameters of a statement."""
+
+ROTATION = [
+    "active tokens that never expire",
+    "active tokens that expire",
+    "token, locked",
+    "insert",
+    "update",
+]
 
 STATEMENTS = {
+    "get_api_token": [OF_TEAM],
+    "rotate_api_token": [OF_TEAM, *ROTATION],
     "get_user_group": [OF_TEAM, "group"],
     "create_user_group": [OF_TEAM, "group"],
     "update_user_group": [OF_TEAM, "update"],
@@ -31,15 +44,19 @@ STATEMENTS = {
         "whether it has few collections",
         "whether it has few bookmarks",
         "lock",
+        "record",
         "group",
         "deletion of access tokens",
         "deletion of collections",
         "deletion of bookmarks",
+        "deletion of records of deletions",
         "deletion",
     ],
     "rotate_user_group_token": [OF_TEAM, "update", "group"],
     "list_user_groups": [OF_TEAM, "page"],
+    "list_user_group_deletions": [OF_TEAM, "page"],
     "put_user_groups": [OF_TEAM],
+    "delete_user_groups": [OF_TEAM],
     "resolve_user_group": [OF_TEAM, "group"],
     "list_access_tokens": [OF_TEAM, "group", "page"],
     "issue_access_token": [
@@ -56,14 +73,20 @@ STATEMENTS = {
         "update",
         "time of the revocation",
     ],
+    "issue_access_tokens": [OF_TEAM],
+    "revoke_access_tokens": [OF_TEAM],
+    "list_team_access_tokens": [OF_TEAM, "page"],
+    "get_access_token": [OF_GROUP],
+    "rotate_access_token": [OF_GROUP, *ROTATION],
     "list_bookmarks": [OF_GROUP, "page"],
     "create_bookmark": [OF_GROUP, "insert"],
     "create_bookmarks": [OF_GROUP],
     "delete_bookmarks": [OF_GROUP],
     "move_bookmarks": [OF_GROUP],
+    "lookup_bookmarks": [OF_GROUP],
     "get_bookmark": [OF_GROUP, "bookmark"],
     "update_bookmark": [OF_GROUP, "update", "bookmark as it stands now"],
-    "delete_bookmark": [OF_GROUP, "deletion"],
+    "delete_bookmark": [OF_GROUP, "lock", "record", "deletion"],
     "list_collections": [OF_GROUP, "page"],
     "create_collection": [OF_GROUP, "insert"],
     "get_collection": [OF_GROUP, "collection"],
@@ -75,11 +98,13 @@ STATEMENTS = {
         "whether it has few bookmarks",
         "lock",
         "its group",
-        "deletion of duplicates inside",
-        "deletion of duplicates outside",
+        "duplicates inside",
+        "duplicates outside",
         "update of the bookmarks",
+        "record",
         "deletion",
     ],
+    "list_deletions": [OF_GROUP, "page"],
     "import_bookmarks": [OF_GROUP, "insert", *NEW_IDS],
     "export_bookmarks": [OF_GROUP, "bookmarks in no collection", "collections"],
 }
@@ -96,15 +121,8 @@ def test_an_operation_takes_these_statements(api_client, user_group, valid_body,
     assert len(queries_of(call, valid_body)) == len(STATEMENTS[name])
 
 
-DELETIONS = {"delete_bookmark", "delete_collection"}
-"""The operations that announce deleted bookmarks.
-
-The deletion of a user group announces only the user group.
-"""
-
-
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_only_deletions_of_bookmarks_take_more_statements_with_receivers(
+def test_only_the_deletion_of_a_collection_takes_more_statements_with_receivers(
     api_client, user_group, valid_body, name
 ):
     call = caller(api_client, user_group, name)
@@ -112,13 +130,13 @@ def test_only_deletions_of_bookmarks_take_more_statements_with_receivers(
     with received():
         queries = queries_of(call, valid_body)
 
-    assert len(queries) == len(STATEMENTS[name]) + (name in DELETIONS)
+    assert len(queries) == len(STATEMENTS[name]) + (name == "delete_collection")
 
 
 @pytest.fixture
-def stored(user_group, collection, call_bookmarks):
-    """Return the rows that the calls need, and a function that calls the API
-    with an access token.
+def stored(user_group, collection, call_bookmarks, call_access_tokens):
+    """Return the rows that the calls need, and functions that call the API
+    with an access token and with an API token.
     """
     bookmarks = BookmarkFactory.create_batch(
         100, user_group=user_group, collection=collection
@@ -127,8 +145,14 @@ def stored(user_group, collection, call_bookmarks):
         user_group=user_group,
         collection=collection,
         bookmark=bookmarks[0],
+        bookmarks=bookmarks,
         ids=[str(bookmark.pk) for bookmark in bookmarks],
+        token_ids=[
+            token.public_id
+            for token in AccessTokenFactory.create_batch(10, user_group=user_group)
+        ],
         call=call_bookmarks,
+        call_access_tokens=call_access_tokens,
     )
 
 
@@ -186,6 +210,95 @@ CALLS = {
             *NEW_IDS,
         ],
     ),
+    "POST batch that updates": (
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-batch",
+            body={
+                "bookmarks": [
+                    {
+                        "url": bookmark.url,
+                        "collection": str(stored.collection.pk),
+                        "title": "New",
+                    }
+                    for bookmark in stored.bookmarks
+                ],
+                "update": True,
+            },
+        ),
+        [
+            OF_GROUP,
+            "collection",
+            "insert, which finds them all",
+            *NEW_IDS,
+            "existing bookmarks",
+            "bookmarks, locked",
+            *UPDATES,
+        ],
+    ),
+    "POST batch that updates nothing": (
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-batch",
+            body={
+                "bookmarks": [
+                    {
+                        "url": stored.bookmark.url,
+                        "collection": str(stored.collection.pk),
+                        "title": stored.bookmark.title,
+                    }
+                ],
+                "update": True,
+            },
+        ),
+        [
+            OF_GROUP,
+            "collection",
+            "insert, which finds it",
+            *NEW_IDS,
+            "existing bookmark",
+        ],
+    ),
+    "POST lookup": (
+        lambda stored: stored.call(
+            "POST",
+            "bookmarks-lookup",
+            body={"urls": [bookmark.url for bookmark in stored.bookmarks]},
+        ),
+        [OF_GROUP, "bookmarks"],
+    ),
+    "POST rotation without a grace period": (
+        lambda stored: stored.call("POST", "token-rotate", body={}),
+        [OF_GROUP, "token, locked", "insert", "update"],
+    ),
+    "POST batch of access tokens": (
+        lambda stored: stored.call_access_tokens(
+            "POST",
+            "access-tokens-batch",
+            body={"user_group_ids": [stored.user_group.provided_id] * 10},
+        ),
+        [
+            OF_TEAM,
+            "groups",
+            "active tokens that never expire",
+            "active tokens that expire",
+            "insert",
+        ],
+    ),
+    "POST batch of revocations": (
+        lambda stored: stored.call_access_tokens(
+            "POST", "access-tokens-batch-revoke", body={"ids": stored.token_ids}
+        ),
+        [OF_TEAM, "digests", "tokens, locked", "update"],
+    ),
+    "GET access tokens by expiry": (
+        lambda stored: stored.call_access_tokens(
+            "GET",
+            "team-access-tokens",
+            query={"expires_before": "2100-01-01T00:00:00Z"},
+        ),
+        [OF_TEAM, "last token to search", "page"],
+    ),
     "POST batch to move": (
         lambda stored: stored.call(
             "POST",
@@ -198,7 +311,7 @@ CALLS = {
         lambda stored: stored.call(
             "POST", "bookmarks-batch-delete", body={"ids": stored.ids}
         ),
-        [OF_GROUP, "bookmarks", "deletion"],
+        [OF_GROUP, "bookmarks", "lock", "record", "deletion"],
     ),
     "DELETE collection": (
         lambda stored: stored.call("DELETE", "collection", stored.collection.pk),
@@ -209,9 +322,10 @@ CALLS = {
             "whether it has few bookmarks",
             "lock",
             "its group",
-            "deletion of duplicates inside",
-            "deletion of duplicates outside",
+            "duplicates inside",
+            "duplicates outside",
             "update of the bookmarks",
+            "record",
             "deletion",
         ],
     ),
@@ -219,10 +333,12 @@ CALLS = {
         lambda stored: stored.user_group.delete(),
         [
             "lock",
+            "record",
             "group",
             "deletion of access tokens",
             "deletion of collections",
             "deletion of bookmarks",
+            "deletion of records of deletions",
             "deletion",
         ],
     ),
@@ -236,11 +352,12 @@ def test_a_call_takes_these_statements(stored, call, statements):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_only_calls_that_delete_take_more_statements_with_receivers(stored, name):
+def test_only_calls_that_delete_a_collection_take_more_statements_with_receivers(
+    stored, name
+):
     call, statements = CALLS[name]
 
     with received():
         queries = queries_of(call, stored)
 
-    deletes = name in ("POST batch to delete", "DELETE collection")
-    assert len(queries) == len(statements) + deletes
+    assert len(queries) == len(statements) + (name == "DELETE collection")

@@ -3,14 +3,12 @@
 import pickle
 
 import pytest
-from django.urls import reverse
 
 from bookmarks.files.records import Record
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.bookmarks.imports import chunks_of_two  # noqa: F401
 from tests.bookmarks.imports import imported as store
-from tests.conftest import Caller
 from tests.queries import concurrently
 from tests.signals import expected, received, recorded
 
@@ -210,24 +208,6 @@ def summary(sent):
 # Access tokens
 
 
-@pytest.fixture
-def call_access_tokens(api_client, api_token):
-    """Return a function that calls the view with this URL name, with an API
-    token of the team.
-    """
-
-    def call(method, url_name, *ids, body=b""):
-        return Caller(
-            api_client,
-            method,
-            reverse(f"access_tokens:{url_name}", args=ids),
-            "Token",
-            api_token,
-        )(body)
-
-    return call
-
-
 def test_an_issued_access_token_is_announced_with_the_api_token_as_the_actor(
     call_access_tokens, user_group, api_token
 ):
@@ -249,6 +229,46 @@ def test_a_revoked_access_token_is_announced_once(
         call_access_tokens("DELETE", "access-token", token.public_id)
 
     assert sent == [expected("revoked", token, actor=api_token)]
+
+
+def test_batches_of_access_tokens_are_announced_at_once(
+    call_access_tokens, user_group, api_token
+):
+    ids = [user_group.provided_id, "unknown", user_group.provided_id]
+
+    with recorded() as sent:
+        response = call_access_tokens(
+            "POST", "access-tokens-batch", body={"user_group_ids": ids}
+        )
+        issued = [
+            result["access_token"]
+            for result in response.json()["results"]
+            if result["success"]
+        ]
+        public_ids = [token["id"] for token in issued]
+        for _ in range(2):
+            call_access_tokens(
+                "POST", "access-tokens-batch-revoke", body={"ids": public_ids}
+            )
+
+    assert summary(sent) == [
+        ("created", AccessToken, 2, api_token),
+        ("revoked", AccessToken, 2, api_token),
+    ]
+    for token in issued:
+        assert token["secret"] not in repr(sent)
+        assert token["secret"].encode() not in pickle.dumps(sent[0].arguments)
+
+
+def test_a_token_that_rotates_itself_is_the_actor(call_bookmarks, access_token):
+    with recorded() as sent:
+        response = call_bookmarks("POST", "token-rotate", body={})
+
+    assert summary(sent) == [
+        ("created", AccessToken, 1, access_token),
+        ("rotated", AccessToken, 1, access_token),
+    ]
+    assert response.json()["token"]["secret"] not in repr(sent)
 
 
 def test_no_argument_of_a_signal_contains_the_secret_of_a_token(

@@ -46,6 +46,7 @@ READ = {
     "rotate_user_group_token": {"properties"},
     "resolve_user_group": {"mapping", "properties"},
     "list_user_groups": {"mapping", "properties"},
+    "get_access_token": {"properties"},
     "create_bookmark": {"properties"},
     "create_bookmarks": {"properties"},
     # The signal after a deletion has the whole row.

@@ -87,7 +87,7 @@ def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(
     collection = CollectionFactory(user_group=other_group)
     ids = [str(bookmark.pk)]
 
-    assert Bookmark.objects.move_by_ids(other_group, ids, collection) == [None]
+    assert Bookmark.objects.move_by_ids(other_group, ids, collection) == [(None, False)]
     assert Bookmark.objects.delete_by_ids(other_group, ids) == [False]
     assert Bookmark.objects.get().collection is None
 
@@ -140,7 +140,7 @@ def test_a_method_that_writes_cannot_be_called_without_an_owner(write):
 
 
 @pytest.mark.parametrize("model", [ApiToken, AccessToken])
-@pytest.mark.parametrize("name", ["rotate", "revoke", "delete"])
+@pytest.mark.parametrize("name", ["rotate", "revoke", "revoke_by_public_ids", "delete"])
 def test_a_manager_does_not_write_the_tokens_of_all_owners(model, name):
     assert not hasattr(model.objects, name)
     assert hasattr(model.objects.all(), name)

@@ -3,8 +3,10 @@
 import pytest
 
 from bookmarks.models import Bookmark, Collection
+from tests.answers import etag_of
 from tests.bookmarks.factories import BookmarkFactory
 from tests.signals import recorded
+from usergroups.db.stored_json import encode
 from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -89,12 +91,12 @@ CHANGES = {
         {"name": "B"},
         {"mapping": {}},
         {"properties": None},
-        {"properties": {"b": 2, "a": [1, None]}},
+        {"properties": {"a": [True, None], "b": 2}},
     ],
     "batch of user groups": [
         {"name": "B"},
         {"mapping": {"1": 1}},
-        {"properties": {"a": [1.0, None], "b": 2}},
+        {"properties": {"a": [None, 1], "b": 2}},
     ],
     "PATCH bookmark": [
         {"title": ""},
@@ -108,11 +110,7 @@ CHANGES = {
     "PATCH collection": [{"name": "B"}],
     "move": [{"collection": None}],
 }
-"""Changes by operation.
-
-The same JSON with its keys in another order, or with 1.0 instead of 1, is
-another value.
-"""
+"""Changes by operation."""
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -140,3 +138,98 @@ def test_another_value_changes_the_version(write, name, values):
     assert len(set(versions()) - set(before)) == 1
     [(signal, _, arguments)] = sent
     assert (signal, arguments["fields"]) == ("updated", set(values))
+
+
+STORED = {"a": {"x": 1, "y": [1.0, "é"]}, "b": 100, "c": True, "d": 10**300}
+SAME_JSON = {
+    "other order": {"d": 10**300, "c": True, "b": 100, "a": {"y": [1, "é"], "x": 1}},
+    "floats": {**STORED, "a": {"x": 1.0, "y": [1, "é"]}, "b": 1e2},
+}
+OTHER_JSON = {
+    "true for 1": {**STORED, "a": {"x": True, "y": [1.0, "é"]}},
+    "1 for true": {**STORED, "c": 1},
+    "text for a number": {**STORED, "b": "100"},
+    "another digit": {**STORED, "d": 10**300 + 1},
+    "another order of a list": {**STORED, "a": {"x": 1, "y": ["é", 1.0]}},
+    "null": None,
+    "empty": {},
+}
+
+
+@pytest.fixture(params=["PUT", "PUT with If-Match", "batch"])
+def put(request, update_user_group, call_usergroups, user_group):
+    """Return a function that updates the user group, whose properties are
+    STORED, in one of the ways to do so.
+    """
+    UserGroup.objects.update(properties=STORED)
+    user_group.refresh_from_db()
+    etag = etag_of(user_group.updated_at)
+
+    def call(**fields):
+        body = {"user_group_id": user_group.provided_id, **fields}
+        match request.param:
+            case "PUT":
+                response = update_user_group(body)
+            case "PUT with If-Match":
+                response = update_user_group(body, HTTP_IF_MATCH=etag)
+            case _:
+                batch = {"user_groups": [body]}
+                response = call_usergroups("POST", "users-batch", batch)
+        assert response.status_code == 200
+        return response.content
+
+    return call
+
+
+def text_of_properties():
+    """Return the stored text of the properties."""
+    return UserGroup.objects.values_list("properties", flat=True).get()
+
+
+@pytest.mark.parametrize("properties", SAME_JSON.values(), ids=SAME_JSON)
+def test_the_same_json_changes_nothing_and_keeps_its_text(put, properties):
+    before = UserGroup.objects.values().get()
+
+    with recorded() as sent:
+        answer = put(properties=properties)
+
+    assert UserGroup.objects.values().get() == before
+    assert encode(STORED).encode() in answer
+    assert sent == []
+
+
+@pytest.mark.parametrize("properties", OTHER_JSON.values(), ids=OTHER_JSON)
+def test_other_json_is_a_change(put, user_group, properties):
+    put(properties=properties)
+
+    group = UserGroup.objects.get()
+    assert encode(group.properties) == encode(properties)
+    assert group.updated_at > user_group.updated_at
+
+
+@pytest.mark.parametrize("properties", SAME_JSON.values(), ids=SAME_JSON)
+def test_another_field_is_changed_beside_the_same_json(put, user_group, properties):
+    put(properties=properties, name="New")
+
+    group = UserGroup.objects.get()
+    assert text_of_properties() == encode(STORED)
+    assert group.name == "New"
+    assert group.updated_at > user_group.updated_at
+
+
+def test_the_first_properties_are_a_change(put, user_group):
+    UserGroup.objects.update(properties=None)
+
+    put(properties=STORED)
+
+    assert UserGroup.objects.get().updated_at > user_group.updated_at
+
+
+@pytest.mark.parametrize("text", ["\0", r"\u0000"])
+def test_text_that_jsonb_cannot_contain_can_be_replaced(put, text):
+    """Only a host's own code can store U+0000."""
+    UserGroup.objects.update(properties={"a": text, "b": 1})
+
+    put(properties={"a": r"\u0000", "b": 2})
+
+    assert UserGroup.objects.get().properties == {"a": r"\u0000", "b": 2}

@@ -74,8 +74,39 @@ CALLS = [
         {"id": Answered("issue_access_token", "access_token", "id")},
     ),
     Call("revoke_access_token", 404, {"id": "unknown"}),
+    Call(
+        "issue_access_tokens",
+        200,
+        body={
+            "user_group_ids": ["generated", "unknown"],
+            "name": "A",
+            "read_only": True,
+            "expires_in": 60,
+        },
+    ),
+    Call(
+        "revoke_access_tokens",
+        200,
+        body={"ids": [Answered("issue_access_token", "access_token", "id"), "unknown"]},
+    ),
+    Call(
+        "list_team_access_tokens",
+        200,
+        {"limit": 1, "order": "oldest", "expires_before": "2100-01-01T00:00:00Z"},
+    ),
+    Call("get_api_token", 200),
+    Call("rotate_api_token", 201, body={"grace": 3600}),
+    Call("rotate_api_token", 409, body={"grace": 3600}),
     Call("delete_user_group", 200, GROUP),
+    Call(
+        "list_user_group_deletions",
+        200,
+        {"since": Answered("issue_access_token", "access_token", "created_at")},
+    ),
+    Call("delete_user_groups", 200, body={"user_group_ids": ["generated", "other"]}),
     Call("get_user_group", 404, GROUP),
+    Call("get_access_token", 200),
+    Call("rotate_access_token", 201, body={"grace": 3600}),
     Call("create_collection", 201, body={"name": "Generated"}),
     Call("create_collection", 409, body={"name": "Generated"}),
     Call("update_collection", 200, {"id": COLLECTION}, {"name": "Renamed"}),
@@ -117,8 +148,12 @@ CALLS = [
     Call(
         "create_bookmarks",
         200,
-        body={"bookmarks": [{"url": URL}, {"url": "example.com"}]},
+        body={
+            "bookmarks": [{"url": URL, "title": "B"}, {"url": "example.com"}],
+            "update": True,
+        },
     ),
+    Call("lookup_bookmarks", 200, body={"urls": [URL, "example.com"]}),
     Call(
         "list_bookmarks",
         200,
@@ -140,6 +175,7 @@ CALLS = [
     Call("export_bookmarks", 200, {"format": "csv"}),
     Call("delete_bookmark", 200, {"id": BOOKMARK}),
     Call("delete_collection", 200, {"id": COLLECTION}),
+    Call("list_deletions", 200, {"since": CREATED}),
 ]
 
 

@@ -251,6 +251,20 @@ class Service:
             **options,
         )
 
+    def issue_tokens(self, team: str) -> tuple[str, str]:
+        """Create a team with a user group, and return the secrets of an API
+        token of the team and of an access token of the group.
+        """
+        created = self.manage("create_api_token", "--team", team, "--create-team")
+        api_token = created.stdout.strip()
+        headers = {"Authorization": f"Token {api_token}"}
+        group = {"user_group_id": "a"}
+        self.request("POST", "/api/user", json=group, headers=headers)
+        issued = self.request(
+            "POST", "/api/user/access-tokens", json=group, headers=headers
+        )
+        return api_token, issued.json()["access_token"]["secret"]
+
     def client(self) -> httpx.Client:
         """Return a client with the access token."""
         headers = {"Authorization": f"Bearer {self.access_token}"}

@@ -53,7 +53,9 @@ def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
 def create_tokens(number):
     """Create access tokens of one user group."""
     user_group = UserGroupFactory()
-    tokens = [AccessToken(user_group=user_group) for _ in range(number)]
+    tokens = [
+        AccessToken(user_group=user_group, **user_group.scope) for _ in range(number)
+    ]
     for token in tokens:
         token.assign_secret()
     # PostgreSQL takes at most 65,535 parameters.

@@ -61,6 +61,33 @@ def test_concurrent_posts_of_one_url_make_one_bookmark(service):
     assert len({answer.json()["bookmark"]["id"] for answer in answers}) == 1
 
 
+@pytest.mark.parametrize(
+    ("scheme", "path"),
+    [("Token", "/api/token/rotate"), ("Bearer", "/v1/token/rotate")],
+)
+@pytest.mark.parametrize(
+    ("grace", "refused"), [(0, {401, 409}), (60, {409})], ids=["at once", "grace"]
+)
+def test_of_concurrent_rotations_of_a_token_one_succeeds(
+    service, scheme, path, grace, refused
+):
+    api_token, access_token = service.issue_tokens(f"{scheme} {grace}")
+    token = {"Token": api_token, "Bearer": access_token}[scheme]
+    headers = {"Authorization": f"{scheme} {token}"}
+
+    with ThreadPoolExecutor(CALLERS) as pool:
+        calls = [
+            pool.submit(
+                service.request, "POST", path, json={"grace": grace}, headers=headers
+            )
+            for _ in range(CALLS)
+        ]
+        statuses = Counter(call.result().status_code for call in calls)
+
+    assert statuses.pop(201) == 1
+    assert statuses.keys() <= refused
+
+
 @pytest.fixture
 def inserts_of(client, user_group):
     """Return a function that makes a POST call and returns its INSERT

@@ -244,13 +244,17 @@ def driver(service, client):
         program.stdin.close()  # ends the program
 
 
-def authorization(document, service, call):
-    """Return the header ``Authorization`` for the operation of the call."""
+def authorization(document, tokens, call):
+    """Return the header ``Authorization`` for the operation of the call.
+
+    ``tokens`` are the secrets of an API token and of an access token.
+    """
+    api_token, access_token = tokens
     _, _, operation = operations_of(document)[call.operation]
     [scheme] = operation["security"]
     if "UsergroupsApiToken" in scheme:
-        return f"Token {service.api_token}"
-    return f"Bearer {service.access_token}"
+        return f"Token {api_token}"
+    return f"Bearer {access_token}"
 
 
 def comparable(value):
@@ -281,6 +285,8 @@ def comparable(value):
 )
 def test_every_call_is_made(service, document_file, client, request):
     document = json.loads(document_file.read_text())
+    # Each client has its own tokens, because the calls rotate them.
+    tokens = service.issue_tokens(client)
     answers = {}
     codes = set()
 
@@ -293,7 +299,7 @@ def test_every_call_is_made(service, document_file, client, request):
                     "parameters": parameters,
                     "body": body,
                     "file": call.file,
-                    "authorization": authorization(document, service, call),
+                    "authorization": authorization(document, tokens, call),
                 }
             )
 

@@ -29,34 +29,43 @@ allow-extra-parameters = false  # Only unknown query parameters are refused, not
 positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "409", "412"]
 
 [[operations]]
-include-path-regex = "/batch(/[a-z]+)?$"
+include-path-regex = "/(batch(/[a-z]+)?|lookup)$"
 checks.negative_data_rejection.enabled = false  # The item is refused, not the call.
 
 [[operations]]
-include-path-regex = "^/api/"
+include-path-regex = "^/api/(?!token/rotate)"
 headers = {{ Authorization = "Token {api_token}" }}
 
 [[operations]]
-include-path-regex = "^/v1/"
+include-path-regex = "^/v1/(?!token/rotate)"
 headers = {{ Authorization = "Bearer {access_token}" }}
+
+# A rotation ends the token.
+[[operations]]
+include-path-regex = "^/api/token/rotate"
+headers = {{ Authorization = "Token {rotated_api_token}" }}
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "409"]
+
+[[operations]]
+include-path-regex = "^/v1/token/rotate"
+headers = {{ Authorization = "Bearer {rotated_access_token}" }}
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "409"]
 """
 
 
 @pytest.mark.database_independent
 def test_schemathesis_finds_no_failure(service, tmp_path):
-    # The calls may delete all that the tokens give access to, so these get a
-    # user group and a team of their own.
-    headers = {"Authorization": f"Token {service.api_token}"}
-    group = {"user_group_id": "schemathesis"}
-    created = service.request("POST", "/api/user", json=group, headers=headers)
-    assert created.status_code == 201
-    issued = service.request(
-        "POST", "/api/user/access-tokens", json=group, headers=headers
-    ).json()["access_token"]
-    api_token = service.manage(
-        "create_api_token", "--team", "Schemathesis", "--create-team"
-    ).stdout.strip()
-    config = CONFIG.format(api_token=api_token, access_token=issued["secret"])
+    # The calls may delete all that the tokens give access to, so each token
+    # gets a team of its own.
+    api_token, _ = service.issue_tokens("API token")
+    _, access_token = service.issue_tokens("access token")
+    rotated_api_token, rotated_access_token = service.issue_tokens("rotation")
+    config = CONFIG.format(
+        api_token=api_token,
+        access_token=access_token,
+        rotated_api_token=rotated_api_token,
+        rotated_access_token=rotated_access_token,
+    )
     (tmp_path / "schemathesis.toml").write_text(config)
     (tmp_path / "file_types.py").write_text(HOOKS)
 
@@ -83,4 +92,4 @@ def test_schemathesis_finds_no_failure(service, tmp_path):
     )
 
     assert result.returncode == 0, result.stdout
-    assert "Tested: 26" in result.stdout  # all operations
+    assert "Tested: 35" in result.stdout  # all operations

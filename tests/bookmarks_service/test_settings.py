@@ -109,6 +109,7 @@ MALFORMED = {
     "CACHE_URL": ["localhost:6379", "http://:hunter2@host"],
     "BEHIND_TLS_PROXY": ["", "maybe"],
     "USERGROUPS_CALL_TIME_LIMIT": ["", "0", "1m"],
+    "USERGROUPS_DELETION_RETENTION_DAYS": ["", "0", "36501", "90d"],
     "USERGROUPS_MAX_BODY_SIZE": ["", "0", "1e6"],
     "BOOKMARKS_MAX_IMPORT_SIZE": ["", "-1"],
     "USERGROUPS_CALL_RATE": [" ", "lots", "0/min", "60000", "10/month"],

@@ -5,7 +5,7 @@ The tables have the keys that Citus needs.
 
 from typing import Any
 
-TABLES = ["bookmarks_collection", "bookmarks_bookmark"]
+TABLES = ["bookmarks_collection", "bookmarks_bookmark", "bookmarks_deletion"]
 
 
 def statements_of(cursor: Any, table: str) -> list[str]:
@@ -35,9 +35,7 @@ def statements_of(cursor: Any, table: str) -> list[str]:
 
 
 def partition(cursor: Any, number: int) -> None:
-    """Divide the empty tables of collections and bookmarks into this number of
-    partitions by user group.
-    """
+    """Divide the empty TABLES into this number of partitions by user group."""
     indexes_and_keys = [
         statement for table in TABLES for statement in statements_of(cursor, table)
     ]

@@ -81,7 +81,9 @@ def rows(sql):
 
 CONSTRAINTS = """
     SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint
-    WHERE conrelid IN ('bookmarks_collection'::regclass, 'bookmarks_bookmark'::regclass)
+    WHERE conrelid IN (
+        'bookmarks_collection'::regclass, 'bookmarks_bookmark'::regclass, 'bookmarks_deletion'::regclass
+    )
 """
 
 
@@ -102,6 +104,7 @@ def test_distributing_a_filled_database_changes_its_keys(with_citus):
     } == {
         "bookmarks_bookmark_pkey": "PRIMARY KEY (id, user_group_id)",
         "bookmarks_collection_pkey": "PRIMARY KEY (id, user_group_id)",
+        "bookmarks_deletion_pkey": "PRIMARY KEY (id, user_group_id)",
         "bookmarks_bookmark_collection_id_122a736d_fk_bookmarks": (
             "FOREIGN KEY (user_group_id, collection_id) REFERENCES "
             "bookmarks_collection(user_group_id, id) DEFERRABLE INITIALLY DEFERRED"
@@ -142,10 +145,11 @@ def test_each_statement_arrives_alone_and_all_in_one_transaction(with_citus):
 
     arrived = rows("SELECT id, sql FROM arrived")
     last_lines = [sql.splitlines()[-1].split() for _id, sql in arrived]
-    assert [words[0] for words in last_lines] == ["ADD", "ADD"] + ["SELECT"] * 4 + [
+    assert [words[0] for words in last_lines] == ["ADD"] * 3 + ["SELECT"] * 5 + [
         "FOREIGN",
         "FOREIGN",
         "DEFERRABLE",
+        "FOREIGN",
     ]
     assert {sql.count(";") for _id, sql in arrived} == {1}
     assert rows("SELECT count(DISTINCT xmin::text) FROM arrived") == [(1,)]

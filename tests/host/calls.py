@@ -58,6 +58,11 @@ CALLS = {
     "list access tokens": Call(
         "GET", "/api/user/access-tokens?user_group_id=group%201&limit=2"
     ),
+    "list access tokens of the team": Call(
+        "GET", "/api/access-tokens?limit=2&expires_before=2100-01-01T00:00:00Z"
+    ),
+    "describe an API token": Call("GET", "/api/token", authorization="read-only"),
+    "describe an access token": Call("GET", "/v1/token", authorization="read-only"),
     "read a bookmark": Call("GET", f"/v1/bookmarks/{BOOKMARK}"),
     "list bookmarks": Call("GET", "/v1/bookmarks?limit=2"),
     # the Arabic title of each seeded bookmark
@@ -67,6 +72,13 @@ CALLS = {
     ),
     "read a collection": Call("GET", f"/v1/collections/{COLLECTION}"),
     "list collections": Call("GET", "/v1/collections"),
+    "list deletions": Call("GET", "/v1/deletions?since=2999-12-31T00:00:00Z"),
+    "list deleted user groups": Call(
+        "GET", "/api/users/deletions?since=2999-12-31T00:00:00Z"
+    ),
+    "deletions that are too old": Call(
+        "GET", "/v1/deletions?since=2000-01-01T00:00:00Z"
+    ),
     "export": Call("GET", "/v1/export?format=jsonl"),
     # Content negotiation, which the API does not offer
     "accept HTML": Call("GET", PATH_OF_GROUP_1, headers={"Accept": "text/html"}),
@@ -165,6 +177,21 @@ CALLS = {
         {"user_group_id": "group 2", "expires_in": 60},
     ),
     "revoke": Call("DELETE", "/api/user/access-tokens/{id of Bearer expired}"),
+    "batch of access tokens": Call(
+        "POST",
+        "/api/user/access-tokens/batch",
+        {"user_group_ids": ["group 2", "unknown", 1], "expires_in": 60},
+    ),
+    "revoke access tokens": Call(
+        "POST",
+        "/api/user/access-tokens/batch/revoke",
+        {"ids": ["{id of Bearer expired}", "unknown", 1]},
+    ),
+    "rotate an API token": Call("POST", "/api/token/rotate", {"grace": 3600}),
+    "rotate an access token": Call("POST", "/v1/token/rotate", {"grace": 3600}),
+    "rotate a token twice, in German": Call(
+        "POST", "/v1/token/rotate", {"grace": 3600}, GERMAN
+    ),
     "create a bookmark": Call(
         "POST", "/v1/bookmarks", {"url": "https://example.com/ü", "title": "Ü"}
     ),

@@ -33,6 +33,13 @@ def test_the_time_limit_must_be_a_positive_integer(seconds):
     assert errors == ["usergroups.E007"]
 
 
+@pytest.mark.parametrize("days", [0, -1, 1.5, "90", None, True, 36_501])
+def test_the_days_of_deletions_must_be_a_positive_integer(days):
+    errors = ids_of_errors(USERGROUPS_DELETION_RETENTION_DAYS=days)
+
+    assert errors == ["usergroups.E008"]
+
+
 def test_time_zone_support_is_required():
     assert ids_of_errors(USE_TZ=False) == ["usergroups.E002"]
 

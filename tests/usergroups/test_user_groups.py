@@ -8,7 +8,12 @@ import pytest
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
-from tests.answers import errors, user_group_detail_json, user_group_json
+from tests.answers import (
+    errors,
+    time_json,
+    user_group_detail_json,
+    user_group_json,
+)
 from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.api import scan_pages
@@ -288,15 +293,20 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     assert results[0] == {
         "status": 201,
         "success": 1,
+        "changed": True,
+        "updated_at": time_json(new.updated_at),
         "user_group": user_group_json(new),
         "new_user_group": True,
     }
     assert results[1] == {
         "status": 200,
         "success": 1,
+        "changed": True,
+        "updated_at": time_json(user_group.updated_at),
         "user_group": user_group_json(user_group),
         "new_user_group": False,
     }
+    assert [result["changed"] for result in results[2:]] == [False] * 5
     invalid, empty, text, null = results[2:6]
     assert attributes_of(invalid) == ["name", "mapping.1"]
     assert attributes_of(empty) == ["user_group_id"]
@@ -304,6 +314,75 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     assert attributes_of(null) == [None]
     assert (new.name, new.properties) == ("Named", {"a": 1.0})
     assert (user_group.name, user_group.mapping) == (old_name, {"40": "eu"})
+
+
+def test_a_batch_that_writes_the_same_values_changes_nothing(
+    call_usergroups, user_group
+):
+    item = {"user_group_id": user_group.provided_id, "name": user_group.name}
+
+    response = call_usergroups("POST", "users-batch", {"user_groups": [item]})
+
+    [result] = response.json()["results"]
+    assert not result["changed"]
+    assert result["updated_at"] == time_json(user_group.updated_at)
+
+
+# POST api/users/batch/delete
+
+
+def delete_many(call_usergroups, *ids):
+    return call_usergroups("POST", "users-batch-delete", {"user_group_ids": ids})
+
+
+def test_a_batch_deletes_each_group_that_exists(call_usergroups, user_group):
+    other = UserGroupFactory(team=user_group.team)
+    of_another_team = UserGroupFactory()
+    ids = [user_group.provided_id, "unknown", of_another_team.provided_id, 5]
+
+    response = delete_many(call_usergroups, *ids, user_group.provided_id)
+
+    results = response.json()["results"]
+    assert results[0] == {"status": 200, "success": 1, "changed": True}
+    assert [result["status"] for result in results] == [200, 404, 404, 400, 404]
+    assert [result["changed"] for result in results] == [True, *[False] * 4]
+    assert results[1]["errors"][0]["code"] == "user_group_not_found"
+    assert set(UserGroup.objects.all()) == {other, of_another_team}
+
+
+def test_a_batch_ends_its_deletions_at_the_time_limit(
+    call_usergroups, user_group, settings
+):
+    settings.USERGROUPS_CALL_TIME_LIMIT = 0
+
+    response = delete_many(call_usergroups, user_group.provided_id)
+
+    [result] = response.json()["results"]
+    assert (result["status"], result["type"]) == (503, "server_error")
+    assert result["errors"][0]["code"] == "time_limit_exceeded"
+    assert UserGroup.objects.get() == user_group
+
+
+def test_each_deletion_of_a_batch_takes_the_statements_of_a_single_one(
+    call_usergroups, user_group
+):
+    groups = UserGroupFactory.create_batch(3, team=user_group.team)
+    ids = [group.provided_id for group in groups]
+
+    queries = queries_of(delete_many, call_usergroups, *ids)
+
+    single = queries_of(
+        call_usergroups,
+        "DELETE",
+        "user",
+        b"",
+        {"user_group_id": user_group.provided_id},
+    )
+    # All statements but the first one, which reads the token.
+    assert len(queries) == 1 + 3 * (len(single) - 1)
+
+
+# Validation of batches
 
 
 @pytest.mark.parametrize(

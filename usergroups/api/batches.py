@@ -15,6 +15,7 @@ from .body_fields import check_fields
 from .envelopes import SuccessField
 from .error_serializers import FailureTypeField, ProblemSerializer
 from .errors import MAX_PROBLEMS, failure
+from .fields import TimestampField
 
 MAX_ITEMS = 1000
 
@@ -107,6 +108,25 @@ class ResultSerializer(serializers.Serializer[Any]):
     errors = ProblemSerializer(many=True, required=False)  # type: ignore[assignment]
 
 
+class WriteResultSerializer(ResultSerializer):
+    """The result of an item of a batch that writes."""
+
+    changed = serializers.BooleanField(
+        help_text=(
+            "Whether the batch created, changed or deleted the object. Of several "
+            "items about one object, only the first can have true."
+        )
+    )
+
+
+class StoredResultSerializer(WriteResultSerializer):
+    """The result of an item of a batch that returns what it has stored."""
+
+    updated_at = TimestampField(
+        required=False, help_text="When the object was last changed."
+    )
+
+
 class ResultsField(serializers.Field[Any, Any, Any, Any]):
     """The results of a batch: FailedItems, and dicts that ``result``, a
     subclass of ResultSerializer, serializes.
@@ -121,6 +141,10 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
         # the fields of a FailedItem in each of them.
         for name in ("type", "errors"):
             del self.item_serializer.fields[name]
+        # Nothing is written for a FailedItem.
+        self.fields_of_failures: dict[str, Any] = {}
+        if issubclass(result, WriteResultSerializer):
+            self.fields_of_failures = {"changed": False}
         # Describe this instance in the OpenAPI document.
         extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
 
@@ -128,7 +152,7 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
         represented: list[dict[str, Any]] = []
         for item in value:
             if isinstance(item, FailedItem):
-                represented.append(item)
+                represented.append({**item, **self.fields_of_failures})
             else:
                 represented.append(self.item_serializer.to_representation(item))
         return represented

@@ -10,6 +10,8 @@ T = TypeVar("T")
 
 DEFAULT_MAX_BODY_SIZE = 1024 * 1024
 
+MAX_RETENTION_DAYS = 36_500  # about a century
+
 
 RATE = r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)"
 """The format of both rates, a regular expression."""
@@ -34,6 +36,13 @@ def call_time_limit() -> int:
     ``USERGROUPS_CALL_TIME_LIMIT``.
     """
     return _setting("USERGROUPS_CALL_TIME_LIMIT", 60)
+
+
+def deletion_retention_days() -> int:
+    """Return for how many days deletions are listed, the setting
+    ``USERGROUPS_DELETION_RETENTION_DAYS``.
+    """
+    return _setting("USERGROUPS_DELETION_RETENTION_DAYS", 90)
 
 
 def call_rate() -> str | None:

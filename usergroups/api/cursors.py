@@ -16,6 +16,9 @@ CREATED = "created_at"
 UPDATED = "updated_at"
 """The time field by which lists of changes are ordered."""
 
+DELETED = "deleted_at"
+"""The time field by which lists of deletions are ordered."""
+
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)
 

@@ -1,5 +1,5 @@
-"""Fields of serializers that keep text and JSON as they were sent, and fields
-for times.
+"""Fields of serializers that keep text and JSON as they were sent or take only
+one type of JSON, and fields for times.
 """
 
 import re
@@ -43,6 +43,30 @@ class TextField(serializers.CharField):
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
+            self.fail("invalid")
+        return data
+
+
+class StrictBooleanField(serializers.BooleanField):
+    """The JSON value true or false.
+
+    Strings and numbers that BooleanField accepts are invalid.
+    """
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid")
+        return data
+
+
+class StrictIntegerField(serializers.IntegerField):
+    """A JSON number without a fraction.
+
+    Strings that IntegerField accepts are invalid.
+    """
+
+    def to_internal_value(self, data: Any) -> int:
+        if type(data) is not int:
             self.fail("invalid")
         return data
 

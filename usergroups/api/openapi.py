@@ -81,6 +81,7 @@ ERROR_DESCRIPTIONS = {
     404: "The object does not exist, or belongs to another owner.",
     405: "The path does not offer this method.",
     409: "The change would create a duplicate, or other objects prevent the deletion.",
+    410: "Deletions are not listed for that long.",
     412: "The ETag of the object does not match If-Match.",
     413: "The body exceeds the size limit.",
     415: (
@@ -101,7 +102,7 @@ ERROR_DESCRIPTIONS = {
 SUCCESSFUL = [200, 201]
 # The statuses of calls that the rate limit counts. Calls with 401 and 405 are
 # refused before.
-COUNTED = [*SUCCESSFUL, 400, 403, 404, 409, 412, 413, 415, 429, 500, 503]
+COUNTED = [*SUCCESSFUL, 400, 403, 404, 409, 410, 412, 413, 415, 429, 500, 503]
 
 
 def response_header(

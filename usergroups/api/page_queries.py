@@ -6,13 +6,13 @@ from django.db import models
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from .cursors import CREATED, NOT_A_CURSOR, UPDATED
+from .cursors import CREATED, DELETED, NOT_A_CURSOR, UPDATED
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
 
 
-SINCE = {CREATED: "created_since", UPDATED: "updated_since"}
+SINCE = {CREATED: "created_since", UPDATED: "updated_since", DELETED: "since"}
 """The name of the parameter that bounds each time field from below."""
 
 

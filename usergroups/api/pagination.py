@@ -136,21 +136,14 @@ class Page(Generic[M]):
         # Read all queries from one database. Otherwise, a router might choose
         # another one for each.
         rows = queryset.using(queryset.db)
-        since, until = self.since, self.until
+        if self.since is not None:
+            rows = rows.filter(**{f"{self.time_field}__gte": self.since})
+        if self.until is not None:
+            rows = rows.filter(**{f"{self.time_field}__lte": self.until})
         if self.cursor is not None:
             position = (self.cursor.time, self.cursor.key)
             comes_after = GreaterThan if self.ascending else LessThan
             rows = rows.filter(self._compare(rows, position, comes_after))
-            # Omit a bound that the cursor implies. PostgreSQL would begin
-            # there in the index, and skip all rows up to the cursor.
-            if self.ascending and since is not None and since <= self.cursor.time:
-                since = None
-            if not self.ascending and until is not None and until >= self.cursor.time:
-                until = None
-        if since is not None:
-            rows = rows.filter(**{f"{self.time_field}__gte": since})
-        if until is not None:
-            rows = rows.filter(**{f"{self.time_field}__lte": until})
         if self.ascending:
             return rows.order_by(self.time_field, self.key)
         return rows.order_by(f"-{self.time_field}", f"-{self.key}")

@@ -19,7 +19,7 @@ from django.db import connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql import UpdateQuery
 
-from .versions import time_of_change
+from .versions import versioned
 
 M = TypeVar("M", bound=models.Model)
 
@@ -208,10 +208,9 @@ def compile_update(
     columns = ModelColumns(rows.model, rows.db, deferred)
     new_values = parameters(rows.model, *changes)
     [now] = parameters(rows.model, "updated_at").values()
-    time = time_of_change(rows.model, new_values, now)
     # as in QuerySet.update()
     query: Any = rows.query.chain(UpdateQuery)
-    query.add_update_values({**new_values, "updated_at": time})
+    query.add_update_values(versioned(rows.model, new_values, now))
     sql, params = query.get_compiler(rows.db).as_sql()
     quote = connections[rows.db].ops.quote_name
     returned = ", ".join(quote(name) for name in columns.column_names)

@@ -19,8 +19,9 @@ from .deletion import (
     cascading_relations,
     reverse_relations,
 )
+from .deletion_records import DeletionRecord
 from .retry import retry_on_conflict
-from .versions import Modified, time_of_change
+from .versions import Modified, versioned
 
 M = TypeVar("M", bound=models.Model)
 
@@ -31,6 +32,9 @@ class WritingQuerySet(models.QuerySet[M]):
     Their argument ``versions`` contains the accepted values of the row's
     ``updated_at``, or is None for any.
     """
+
+    recorded_fields: Sequence[str] = ()
+    """The fields that ``record_deletions`` reads, if deletions are recorded."""
 
     @property
     def db_for_write(self) -> str:
@@ -66,8 +70,7 @@ class WritingQuerySet(models.QuerySet[M]):
             rows = self
             if versions is not None:
                 rows = self.filter(updated_at__in=versions)
-            time = time_of_change(self.model, changes, Value(now))
-            count = rows.update(**changes, updated_at=time)
+            count = rows.update(**versioned(self.model, changes, Value(now)))
             if not count and versions is not None and self.exists():
                 raise Modified
         else:
@@ -106,7 +109,8 @@ class WritingQuerySet(models.QuerySet[M]):
     def _delete(self) -> tuple[int, dict[str, int]]:
         """Do what ``delete()`` does, in the current transaction and database."""
         is_announced = deleted.has_listeners(self.model)
-        if not is_announced and not reverse_relations(self.model):
+        is_recorded = bool(self.recorded_fields)
+        if not (is_announced or is_recorded or reverse_relations(self.model)):
             return super().delete()
         rows = self.select_related(None).prefetch_related(None)
         rows = rows.defer(None).order_by("pk")
@@ -119,19 +123,27 @@ class WritingQuerySet(models.QuerySet[M]):
         # waits, and then fails.
         to_lock = rows.select_for_update()
         if not is_announced:
-            to_lock = to_lock.only("pk")
+            to_lock = to_lock.only("pk", *self.recorded_fields)
         locked = list(to_lock)
         announce(deleted, locked, self.db)
         keys = [row.pk for row in locked]
         self.release_dependants(keys)
+        now = timezone.now()
         counts = Counter[str]()
         for start in range(0, len(keys), MAX_DELETED):
+            if is_recorded:
+                self.record_deletions(locked[start : start + MAX_DELETED], now)
             keys_of_chunk = keys[start : start + MAX_DELETED]
             chunk = rows.filter(pk__in=keys_of_chunk)
             # Django's own delete()
             _, counts_by_model = super(WritingQuerySet, chunk).delete()
             counts.update(counts_by_model)
         return counts.total(), dict(counts)
+
+    def record_deletions(self, rows: Sequence[M], now: datetime) -> None:
+        """Insert a DeletionRecord for each of these rows, in the transaction
+        that deletes them. By default, deletions are not recorded.
+        """
 
     def release_dependants(self, keys: Sequence[Any]) -> None:
         """Detach the dependants that are kept when the rows with these keys
@@ -151,11 +163,13 @@ class WritingQuerySet(models.QuerySet[M]):
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[models.QuerySet[Any]]:
         """Yield a queryset for each relation: the rows that are deleted with
-        the rows that have these keys.
+        the rows that have these keys, except records of deletions.
 
         A subclass also yields the rows that ``release_dependants`` detaches.
         """
         for relation, path in cascading_relations(self.model):
+            if issubclass(relation.related_model, DeletionRecord):
+                continue
             yield relation.related_model._base_manager.using(self.db).filter(
                 **{f"{path}__pk__in": keys}
             )

@@ -6,6 +6,8 @@ from typing import Any
 from django.db import models
 from django.db.models import Case, F, Func, Q, Value, When
 
+from .stored_json import JSONObjectField, KeptJSON
+
 
 class Modified(Exception):
     """The row has changed since the client read it."""
@@ -23,14 +25,16 @@ class IsSame(Func):
         return self.as_sql(compiler, connection, arg_joiner=" IS ", **context)
 
 
-def time_of_change(
+def versioned(
     model: type[models.Model], changes: Mapping[str, Any], now: Any
-) -> Case:
-    """Return the new value of ``updated_at``: ``now``, or the old value if the
-    row has all values in ``changes``.
+) -> dict[str, Any]:
+    """Return the values for an UPDATE that makes these changes, with that of
+    ``updated_at``: ``now``, or the old time if the row has all values already.
 
-    The values may be expressions.
+    The values may be expressions. A JSONObjectField with the same JSON keeps
+    its text.
     """
+    values = dict(changes)
     same = Q()
     for name, value in changes.items():
         field: Any = model._meta.get_field(name)
@@ -40,5 +44,9 @@ def time_of_change(
             # the field that it refers to.
             key = getattr(value, "pk", value)
             new = Value(key, getattr(field, "target_field", field))
+        if isinstance(field, JSONObjectField):
+            new = KeptJSON(F(name), new)
+            values[name] = new
         same &= Q(IsSame(F(field.attname), new))
-    return Case(When(same, then=F("updated_at")), default=now)
+    time = Case(When(same, then=F("updated_at")), default=now)
+    return {**values, "updated_at": time}

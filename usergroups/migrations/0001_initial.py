@@ -4,6 +4,7 @@ import django.db.models.deletion
 import django.utils.timezone
 import usergroups.db.stored_json
 import usergroups.models
+import uuid_utils.compat
 from django.apps import apps
 from django.db import migrations, models
 
@@ -88,5 +89,18 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='usergroup',
             constraint=models.UniqueConstraint(fields=('team', 'environment', 'provided_id'), name='usergroups_provided_id'),
+        ),
+        migrations.CreateModel(
+            name='UserGroupDeletion',
+            fields=[
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='ID')),
+                ('deleted_at', models.DateTimeField(editable=False)),
+                ('environment', models.CharField(blank=True, max_length=8)),
+                ('provided_id', models.CharField(max_length=255)),
+                ('team', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=f'{USERGROUPS}.team')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['team', 'environment', 'deleted_at', 'id'], name='usergroups_deletions')],
+            },
         ),
     ]

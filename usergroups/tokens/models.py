@@ -4,6 +4,8 @@ queryset.
 
 import logging
 import re
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import datetime, timedelta
@@ -12,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from django.core.cache.backends.locmem import LocMemCache
 from django.db import Error, models, router, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, Count, F, Q, Value, When
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -27,6 +29,7 @@ from usergroups.db.compiled_statements import (
 )
 from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
+from usergroups.db.retry import retry_on_conflict
 from usergroups.db.waiting import atomic_without_waiting
 from usergroups.signals import created, revoked, rotated
 
@@ -141,6 +144,47 @@ class TokenQuerySet(WritingQuerySet[T]):
         token.save(using=self.for_write().db, force_insert=True)
         return token, secret
 
+    def count_active(self, owners: Sequence[models.Model]) -> Counter[Any]:
+        """Return the number of active tokens of each of these owners, by the
+        owner's primary key.
+
+        There are two queries, as in ``has_maximum()``.
+        """
+        owner_field = self.model.owner_field
+        of_owners = {f"{owner_field}__in": owners}
+        tokens = self.for_write().filter(**of_owners, revoked_at=None)
+        counts = Counter[Any]()
+        for not_expired in ({"expires_at": None}, {"expires_at__gt": timezone.now()}):
+            by_owner = tokens.filter(**not_expired).values_list(owner_field)
+            counts.update(dict(by_owner.annotate(Count("pk"))))
+        return counts
+
+    def issue_for_each(
+        self, owners: Sequence[models.Model], **fields: Any
+    ) -> list[tuple[T, str] | None]:
+        """Create a token with these fields for each owner.
+
+        Return each token with its secret, or None in their place if the owner
+        already has MAX_ACTIVE_TOKENS active tokens. An owner who is listed
+        twice gets two tokens. Of the count, the same holds as for ``issue()``.
+        """
+        rows = self.for_write()
+        counts = rows.count_active(owners)
+        issued: list[tuple[T, str] | None] = []
+        tokens = []
+        for owner in owners:
+            if counts[owner.pk] >= MAX_ACTIVE_TOKENS:
+                issued.append(None)
+                continue
+            counts[owner.pk] += 1
+            token = self.model(**{self.model.owner_field: owner}, **fields)
+            issued.append((token, token.assign_secret()))
+            tokens.append(token)
+        with transaction.atomic(using=rows.db):
+            self.model._base_manager.using(rows.db).bulk_create(tokens)
+            announce(created, tokens, rows.db)
+        return issued
+
     def rotate(self, grace: timedelta) -> list[tuple[T, T, str]]:
         """Issue a successor for each token of the queryset that is active and
         has none.
@@ -236,9 +280,45 @@ class TokenQuerySet(WritingQuerySet[T]):
 
     def get_by_public_id(self, public_id: str) -> T:
         """Return the token with this id. Raises DoesNotExist."""
-        if not re.fullmatch(r"[0-9a-f]{64}", public_id):
+        digest = digest_of(public_id)
+        if digest is None:
             raise self.model.DoesNotExist
-        return self.get(digest=bytes.fromhex(public_id))
+        return self.get(digest=digest)
+
+    def revoke_by_public_ids(self, public_ids: Sequence[str]) -> list[bool | None]:
+        """Revoke the tokens with these ids permanently.
+
+        Return for each id whether this call has revoked the token, or None if
+        there is no such token. For an id that is listed twice, only the first
+        result is True.
+        """
+        digests = [digest_of(public_id) for public_id in public_ids]
+        known = [digest for digest in digests if digest is not None]
+        tokens = self.for_write().filter(digest__in=known)
+
+        def revoke() -> tuple[set[bytes], set[bytes]]:
+            existing = {bytes(each) for each in tokens.values_list("digest", flat=True)}
+            return existing, {bytes(token.digest) for token in tokens.revoke()}
+
+        existing, revoked_now = retry_on_conflict(revoke, tokens.db)
+        results: list[bool | None] = []
+        for digest in digests:
+            if digest not in existing:
+                results.append(None)
+                continue
+            results.append(digest in revoked_now)
+            revoked_now.discard(digest)
+        return results
+
+    # Nor this one.
+    revoke_by_public_ids.queryset_only = True  # type: ignore[attr-defined]
+
+
+def digest_of(public_id: str) -> bytes | None:
+    """Return the digest in a ``Token.public_id``, or None for other text."""
+    if re.fullmatch(r"[0-9a-f]{64}", public_id):
+        return bytes.fromhex(public_id)
+    return None
 
 
 @cache
@@ -403,14 +483,21 @@ class Token(WritingModel):
         tokens.revoke()
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 
-    def rotate(self, grace: timedelta) -> "tuple[Token, str]":
+    def rotate(self, grace: timedelta, *, limited: bool = False) -> "tuple[Token, str]":
         """Issue a successor as ``TokenQuerySet.rotate()`` does, and return it
         with its secret.
 
         Raises DoesNotExist if this token is not active or already has a
-        successor.
+        successor. If ``limited``, raises TooManyTokens if the owner already has
+        MAX_ACTIVE_TOKENS and, because of the grace period, would have one more.
         """
-        issued = self._tokens.filter(pk=self.pk).rotate(grace)
+        tokens = self._tokens
+        owner = self.serializable_value(self.owner_field)
+        if limited and grace and tokens.has_maximum(owner):
+            raise TooManyTokens
+        issued = retry_on_conflict(
+            lambda: tokens.filter(pk=self.pk).rotate(grace), tokens.db
+        )
         if not issued:
             raise self.DoesNotExist
         [(_token, successor, secret)] = issued

@@ -1,16 +1,23 @@
-"""The base class of the views that require a token."""
+"""The base classes of the views that require a token, and of those that
+rotate it.
+"""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from datetime import timedelta
+from typing import ClassVar, cast
 
+from django.utils.encoding import escape_uri_path
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from usergroups.api.views import BaseAPIView
 
 from .authentication import TokenAuthentication
-from .models import Token
+from .exceptions import AlreadyRotated, TooManyTokensToRotate
+from .models import Token, TooManyTokens
 from .permissions import TokenPermission
+from .serializers import SuccessorEnvelope, TokenRotationSerializer
 
 
 class TokenView(BaseAPIView):
@@ -40,3 +47,31 @@ class TokenView(BaseAPIView):
         # which may be any object.
         if not isinstance(request.auth, Token):
             self.refuse_credentials(request)
+
+
+class RotateTokenView(TokenView):
+    """A view whose method ``post`` calls ``rotate``.
+
+    Its path is that of a view that describes the token, and ``/rotate``.
+    """
+
+    request_serializers = {"POST": TokenRotationSerializer}
+    response_serializers = {"POST": SuccessorEnvelope}
+    errors = {TooManyTokens: TooManyTokensToRotate}
+
+    def rotate(self, request: Request) -> Response:
+        """Rotate the token of the request, and return a response with its
+        successor.
+
+        Raises AlreadyRotated or TooManyTokens.
+        """
+        token = cast(Token, request.auth)
+        grace = timedelta(seconds=self.validated().get("grace", 0))
+        try:
+            successor, secret = token.rotate(grace, limited=True)
+        except type(token).DoesNotExist:
+            raise AlreadyRotated from None
+        # for this response only
+        successor.secret = secret  # type: ignore[attr-defined]
+        location = escape_uri_path(self.request.path).rpartition("/")[0]
+        return self.respond({"token": successor}, status=201, location=location)

@@ -1,0 +1,24 @@
+"""Deleted bookmarks and collections."""
+
+from django.db import models
+
+from usergroups.db.deletion_records import DeletionRecord
+from usergroups.models import UserGroup
+
+
+class Deletion(DeletionRecord):
+    """Records that a bookmark or a collection of a user group was deleted."""
+
+    user_group = models.ForeignKey(
+        UserGroup, models.CASCADE, related_name="+", db_index=False
+    )
+    # the name of the model
+    object_type = models.CharField(max_length=10)
+    object_id = models.UUIDField()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["user_group", "deleted_at", "id"], name="bookmarks_deletions"
+            ),
+        ]

@@ -1,0 +1,223 @@
+"""The operations by which a token describes and rotates itself."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from bookmarks.models import AccessToken
+from tests.answers import error_code, errors, time_json, user_group_json
+from tests.bookmarks.factories import AccessTokenFactory
+from tests.conftest import Caller
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory, store_tokens
+from usergroups.models import ApiToken
+
+pytestmark = pytest.mark.django_db
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(params=[ApiToken, AccessToken], ids=["API token", "access token"])
+def issue(request, user_group):
+    """Return a function that issues a token of a kind.
+
+    The test runs for each of both kinds.
+    """
+    if request.param is ApiToken:
+        return lambda **fields: ApiTokenFactory(team=user_group.team, **fields)
+    return lambda **fields: AccessTokenFactory(user_group=user_group, **fields)
+
+
+@pytest.fixture
+def call(api_client):
+    """Return a function that calls an operation with a token.
+
+    ``url_name`` is "token" or "token-rotate".
+    """
+
+    def call(method, url_name, token, **fields):
+        app, scheme = "bookmarks", "Bearer"
+        if isinstance(token, ApiToken):
+            app, scheme = "usergroups", "Token"
+        url = reverse(f"{app}:{url_name}")
+        return Caller(api_client, method, url, scheme, token)(fields)
+
+    return call
+
+
+@pytest.fixture
+def describe(call):
+    return lambda token: call("GET", "token", token)
+
+
+@pytest.fixture
+def rotate(call):
+    return lambda token, **fields: call("POST", "token-rotate", token, **fields)
+
+
+def successor_of(token, response):
+    """Return the stored successor with the secret in the response."""
+    assert response.status_code == 201
+    issued = response.json()["token"]
+    successor = type(token).objects.authenticate(issued["secret"])
+    successor.secret = issued["secret"]
+    assert issued == {**token_json(successor), "secret": successor.secret}
+    return successor
+
+
+def token_json(token):
+    return {
+        "name": token.name,
+        "hint": token.hint,
+        "read_only": token.read_only,
+        "expires_at": token.expires_at and time_json(token.expires_at),
+        "created_at": time_json(token.created_at),
+        "rotated_at": token.rotated_at and time_json(token.rotated_at),
+    }
+
+
+# Description
+
+
+def test_an_api_token_describes_itself_its_team_and_its_environment(describe):
+    group = UserGroupFactory(environment="Testing")
+    tokens = [
+        ApiTokenFactory(team=group.team, name="CI", read_only=True, expiring=True),
+        ApiTokenFactory(team=group.team, environment="Testing"),
+    ]
+
+    answers = [describe(token).json() for token in tokens]
+
+    assert answers == [
+        {
+            "success": 1,
+            "token": token_json(token),
+            "team_id": group.team_id,
+            "api_environment_tag": environment,
+        }
+        for token, environment in zip(tokens, [None, "Testing"], strict=True)
+    ]
+
+
+def test_an_access_token_describes_itself_and_its_group(describe, user_group):
+    user_group.properties = {"plan": "pro"}
+    user_group.save()
+    token = AccessTokenFactory(user_group=user_group, name="Phone", read_only=True)
+
+    assert describe(token).json() == {
+        "success": 1,
+        "token": token_json(token),
+        "user_group": user_group_json(user_group),
+    }
+
+
+def test_a_description_has_no_secret(describe, issue):
+    token = issue()
+
+    assert token.secret not in describe(token).content.decode()
+
+
+# Rotation
+
+
+def test_without_a_grace_period_the_old_token_stops_at_once(rotate, describe, issue):
+    token = issue(name="CI", expires_at=timezone.now() + DAY)
+
+    response = rotate(token)
+
+    successor = successor_of(token, response)
+    assert (successor.name, successor.owner) == ("CI", token.owner)
+    lifetime = token.expires_at - token.created_at
+    assert successor.expires_at - successor.created_at == lifetime
+    assert error_code(describe(token), 401) == "authentication_failed"
+    assert error_code(rotate(token), 401) == "authentication_failed"
+    assert describe(successor).json()["token"] == token_json(successor)
+
+
+def test_the_location_describes_the_successor(rotate, issue, api_client):
+    token = issue()
+
+    response = rotate(token)
+
+    successor = successor_of(token, response)
+    scheme = "Token" if isinstance(token, ApiToken) else "Bearer"
+    described = api_client.get(
+        response["Location"], HTTP_AUTHORIZATION=f"{scheme} {successor.secret}"
+    )
+    assert described.json()["token"] == token_json(successor)
+
+
+def test_during_the_grace_period_both_tokens_work(rotate, describe, issue):
+    token = issue()
+    before = timezone.now()
+
+    successor = successor_of(token, rotate(token, grace=60))
+
+    old = describe(token).json()["token"]
+    assert old["rotated_at"] == time_json(successor.created_at)
+    remaining = datetime.fromisoformat(old["expires_at"]) - before
+    assert timedelta(seconds=60) <= remaining < timedelta(seconds=120)
+    assert describe(successor).json()["token"]["rotated_at"] is None
+
+
+def test_a_grace_period_does_not_outlast_the_expiry(rotate, describe, issue):
+    token = issue(expires_at=timezone.now() + DAY)
+
+    rotate(token, grace=30 * 24 * 60 * 60)
+
+    assert describe(token).json()["token"]["expires_at"] == time_json(token.expires_at)
+
+
+def test_a_token_is_rotated_once(rotate, issue):
+    token = issue()
+
+    successor = successor_of(token, rotate(token, grace=60))
+    again = rotate(token, grace=60)
+
+    assert errors(again, 409) == [(None, "already_rotated")]
+    assert rotate(successor).status_code == 201
+
+
+def test_a_read_only_token_describes_but_does_not_rotate_itself(
+    rotate, describe, issue
+):
+    token = issue(read_only=True)
+
+    refused = rotate(token)
+
+    assert errors(refused, 403) == [(None, "insufficient_scope")]
+    assert describe(token).json()["token"] == token_json(token)
+
+
+@pytest.mark.parametrize(
+    ("grace", "code"),
+    [
+        (-1, "min_value"),
+        (30 * 24 * 60 * 60 + 1, "max_value"),
+        ("60", "invalid"),
+        (60.0, "invalid"),
+        (True, "invalid"),
+        (None, "null"),
+    ],
+)
+def test_an_invalid_grace_period_is_refused(rotate, describe, issue, grace, code):
+    token = issue()
+
+    assert errors(rotate(token, grace=grace)) == [("grace", code)]
+    assert describe(token).json()["token"] == token_json(token)
+
+
+def test_at_the_limit_of_active_tokens_a_rotation_has_no_grace_period(rotate, issue):
+    token = issue()
+    owner = {token.owner_field: token.owner}
+    # An access token has the scope of its user group.
+    scope = getattr(token.owner, "scope", {})
+    store_tokens(type(token), 999, **owner, **scope)
+
+    refused = rotate(token, grace=1)
+    rotated = rotate(token, grace=0)
+
+    assert errors(refused, 409) == [(None, "too_many_tokens")]
+    successor_of(token, rotated)
+    assert type(token).objects.active().filter(**owner).count() == 1_000

@@ -1,0 +1,397 @@
+"""The lists of deletions: what they contain, however it was deleted, and for
+how long.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.management import call_command
+from django.db import transaction
+from django.utils import timezone
+
+from bookmarks.deletions import Deletion
+from bookmarks.files.records import Record
+from bookmarks.models import Bookmark, Collection
+from tests.admin import actions
+from tests.answers import errors
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    DeletionFactory,
+)
+from tests.bookmarks.imports import imported
+from tests.queries import queries_of
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.deletions import UserGroupDeletion
+from usergroups.models import UserGroup
+
+URL = "https://example.com/"
+
+
+def since():
+    return {"since": (timezone.now() - timedelta(hours=1)).isoformat()}
+
+
+@pytest.fixture
+def listed(call_bookmarks):
+    """Return a function that lists the deletions, as pairs of type and id."""
+
+    def call():
+        response = call_bookmarks("GET", "deletions", query=since())
+        assert response.status_code == 200
+        return {(item["type"], item["id"]) for item in response.json()["deletions"]}
+
+    return call
+
+
+@pytest.fixture
+def listed_groups(call_usergroups):
+    """Return a function that lists the ids of deleted user groups."""
+
+    def call():
+        response = call_usergroups("GET", "users-deletions", query=since())
+        assert response.status_code == 200
+        return [item["user_group_id"] for item in response.json()["deletions"]]
+
+    return call
+
+
+@pytest.fixture
+def bookmarks(user_group, collection):
+    """Return bookmarks of the user group and its collection. Others stay."""
+    BookmarkFactory(user_group=user_group)
+    BookmarkFactory()
+    return BookmarkFactory.create_batch(2, user_group=user_group, collection=collection)
+
+
+def test_a_deletion_has_exactly_these_fields(call_bookmarks, user_group):
+    bookmark = BookmarkFactory(user_group=user_group)
+    before = timezone.now()
+    bookmark.delete()
+
+    response = call_bookmarks("GET", "deletions", query=since())
+
+    [deletion] = response.json()["deletions"]
+    time = deletion.pop("deleted_at")
+    assert before <= datetime.fromisoformat(time) <= timezone.now()
+    assert response.json() == {
+        "success": 1,
+        "deletions": [{"type": "bookmark", "id": str(bookmark.pk)}],
+        "next": None,
+        "previous": None,
+    }
+
+
+DELETE_BOOKMARKS = {
+    "DELETE": lambda rows, call, client: [
+        call("DELETE", "bookmark", row.pk) for row in rows
+    ],
+    "a batch": lambda rows, call, client: call(
+        "POST", "bookmarks-batch-delete", body={"ids": [str(row.pk) for row in rows]}
+    ),
+    "the admin": lambda rows, call, client: actions.act(
+        client, "bookmarks_bookmark", "delete_selected", *rows
+    ),
+    "the command": lambda rows, call, client: [
+        call_command(
+            "delete_object",
+            "bookmarks.Bookmark",
+            str(row.pk),
+            operator="admin",
+            yes=True,
+        )
+        for row in rows
+    ],
+    "an instance": lambda rows, call, client: [row.delete() for row in rows],
+    "a queryset": lambda rows, call, client: Bookmark.objects.filter(
+        pk__in=[row.pk for row in rows]
+    ).delete(),
+}
+
+
+@pytest.mark.parametrize("way", DELETE_BOOKMARKS)
+def test_deleted_bookmarks_are_listed(
+    listed, call_bookmarks, admin_client, bookmarks, way
+):
+    DELETE_BOOKMARKS[way](bookmarks, call_bookmarks, admin_client)
+
+    assert Bookmark.objects.count() == 2
+    assert listed() == {("bookmark", str(bookmark.pk)) for bookmark in bookmarks}
+
+
+DELETE_COLLECTION = {
+    "DELETE": lambda row, call, client: call("DELETE", "collection", row.pk),
+    "the admin": lambda row, call, client: actions.act(
+        client, "bookmarks_collection", "delete_selected", row
+    ),
+    "the command": lambda row, call, client: call_command(
+        "delete_object", "bookmarks.Collection", str(row.pk), operator="admin", yes=True
+    ),
+    "an instance": lambda row, call, client: row.delete(),
+    "a queryset": lambda row, call, client: Collection.objects.filter(
+        pk=row.pk
+    ).delete(),
+}
+
+
+@pytest.mark.parametrize("way", DELETE_COLLECTION)
+def test_a_deleted_collection_is_listed_with_the_duplicates_that_it_leaves(
+    listed, call_bookmarks, admin_client, collection, way
+):
+    user_group = collection.user_group
+    now = timezone.now()
+    inside, older = [
+        BookmarkFactory(
+            user_group=user_group,
+            url=f"{URL}{name}",
+            collection=collection,
+            created_at=now - timedelta(days=days),
+        )
+        for name, days in (("a", 0), ("b", 9))
+    ]
+    kept = BookmarkFactory(
+        user_group=user_group, url=f"{URL}a", created_at=now - timedelta(days=1)
+    )
+    outside = BookmarkFactory(user_group=user_group, url=f"{URL}b", created_at=now)
+
+    DELETE_COLLECTION[way](collection, call_bookmarks, admin_client)
+
+    assert {*Bookmark.objects.all()} == {older, kept}
+    assert listed() == {
+        ("collection", str(collection.pk)),
+        ("bookmark", str(inside.pk)),
+        ("bookmark", str(outside.pk)),
+    }
+
+
+def test_what_an_import_or_a_move_keeps_is_not_listed(
+    listed, call_bookmarks, bookmarks, user_group
+):
+    records = [Record(line=1, url=bookmarks[0].url, title="New", collection="Other")]
+
+    imported(user_group, records, update=True)
+    call_bookmarks(
+        "POST",
+        "bookmarks-batch-move",
+        body={"ids": [str(bookmarks[0].pk)], "collection": None},
+    )
+
+    assert listed() == set()
+
+
+def test_a_deletion_that_is_rolled_back_is_not_listed(listed, user_group):
+    bookmark = BookmarkFactory(user_group=user_group)
+
+    with transaction.atomic():
+        bookmark.delete()
+        transaction.set_rollback(True)
+
+    assert listed() == set()
+
+
+def test_a_bookmark_that_is_created_again_has_another_id(
+    listed, create_bookmark, user_group
+):
+    deleted = BookmarkFactory(user_group=user_group, url=URL)
+    deleted.delete()
+
+    created = create_bookmark({"url": URL}).json()["bookmark"]
+
+    assert created["id"] != str(deleted.pk)
+    assert listed() == {("bookmark", str(deleted.pk))}
+
+
+def test_a_row_that_is_restored_from_a_backup_can_be_deleted_again(
+    call_bookmarks, user_group
+):
+    bookmark = BookmarkFactory(user_group=user_group)
+    key = bookmark.pk
+    bookmark.delete()
+    BookmarkFactory(pk=key, user_group=user_group).delete()
+
+    deletions = call_bookmarks("GET", "deletions", query=since()).json()["deletions"]
+
+    assert [item["id"] for item in deletions] == [str(key)] * 2
+
+
+def test_deletions_are_those_of_the_user_group(call_bookmarks, bookmarks):
+    bookmarks[0].delete()
+    other = AccessTokenFactory()
+
+    response = call_bookmarks("GET", "deletions", query=since(), token=other)
+
+    assert response.json()["deletions"] == []
+
+
+def test_a_read_only_token_lists_deletions(call_bookmarks, user_group, bookmarks):
+    bookmarks[0].delete()
+    token = AccessTokenFactory(user_group=user_group, read_only=True)
+
+    response = call_bookmarks("GET", "deletions", query=since(), token=token)
+
+    assert len(response.json()["deletions"]) == 1
+
+
+def test_many_deletions_take_one_statement_to_record(user_group):
+    BookmarkFactory.create_batch(100, user_group=user_group)
+
+    statements = queries_of(Bookmark.objects.all().delete)
+
+    recorded = [sql for sql in statements if sql.startswith("INSERT")]
+    assert len(recorded) == 1
+    assert Deletion.objects.count() == 100
+
+
+# User groups
+
+DELETE_GROUP = {
+    "DELETE": lambda row, call, client: call(
+        "DELETE", "user", query={"user_group_id": row.provided_id}
+    ),
+    "a batch": lambda row, call, client: call(
+        "POST", "users-batch-delete", {"user_group_ids": [row.provided_id]}
+    ),
+    "the admin": lambda row, call, client: actions.act(
+        client, "usergroups_usergroup", "delete_selected", row
+    ),
+    "the command": lambda row, call, client: call_command(
+        "delete_object", "usergroups.UserGroup", str(row.pk), operator="admin", yes=True
+    ),
+    "an instance": lambda row, call, client: row.delete(),
+    "a queryset": lambda row, call, client: UserGroup.objects.filter(
+        pk=row.pk
+    ).delete(),
+}
+
+
+@pytest.mark.parametrize("way", DELETE_GROUP)
+def test_a_deleted_user_group_is_listed_once_and_leaves_no_records(
+    listed_groups, call_usergroups, admin_client, bookmarks, way
+):
+    user_group = bookmarks[0].user_group
+    bookmarks[0].delete()
+
+    DELETE_GROUP[way](user_group, call_usergroups, admin_client)
+
+    assert listed_groups() == [user_group.provided_id]
+    assert UserGroupDeletion.objects.count() == 1
+    assert not Deletion.objects.exists()
+
+
+def test_records_do_not_count_as_objects_of_a_user_group(
+    call_usergroups, user_group, monkeypatch
+):
+    monkeypatch.setattr("usergroups.db.deletion.MAX_DEPENDANTS", 1)
+    DeletionFactory.create_batch(2, user_group=user_group, deleted_at=timezone.now())
+
+    response = call_usergroups(
+        "DELETE", "user", query={"user_group_id": user_group.provided_id}
+    )
+
+    assert response.status_code == 200
+
+
+def test_a_deleted_team_leaves_no_records(user_group, bookmarks):
+    UserGroupFactory(team=user_group.team).delete()
+    bookmarks[0].delete()
+
+    user_group.team.delete()
+
+    assert not UserGroupDeletion.objects.exists()
+    assert not Deletion.objects.exists()
+
+
+@pytest.mark.parametrize("other", ["team", "environment"])
+def test_deleted_user_groups_are_those_of_the_team_and_the_environment(
+    call_usergroups, user_group, other
+):
+    token = {
+        "team": lambda: ApiTokenFactory(team=TeamFactory()),
+        "environment": lambda: ApiTokenFactory(
+            team=user_group.team, environment="Testing"
+        ),
+    }[other]()
+    user_group.delete()
+
+    response = call_usergroups("GET", "users-deletions", query=since(), token=token)
+
+    assert response.json()["deletions"] == []
+
+
+# How long
+
+LISTS = ["deletions", "users-deletions"]
+
+
+@pytest.fixture
+def call_list(call_bookmarks, call_usergroups):
+    def call(name, query):
+        call = {"deletions": call_bookmarks, "users-deletions": call_usergroups}[name]
+        return call("GET", name, query=query)
+
+    return call
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_time_that_is_too_long_ago_is_gone(call_list, settings, name):
+    now = timezone.now()
+    settings.USERGROUPS_DELETION_RETENTION_DAYS = 3
+    times = [now - timedelta(days=3), now - timedelta(days=3, hours=-1)]
+
+    too_old, accepted = [call_list(name, {"since": time.isoformat()}) for time in times]
+
+    assert errors(too_old, 410) == [(None, "too_old")]
+    assert accepted.status_code == 200
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({}, "required"),
+        ({"since": "2026-01-31"}, "invalid"),
+        ({"since": "0001-01-01T00:00:00"}, "no_offset"),
+    ],
+    ids=["missing", "date", "no offset"],
+)
+def test_the_time_is_required(call_list, name, query, code):
+    assert errors(call_list(name, query)) == [("since", code)]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_time_before_the_first_year_in_utc_is_refused(call_list, name):
+    response = call_list(name, {"since": "0001-01-01T00:00:00+14:00"})
+
+    assert response.status_code in (400, 410)
+
+
+def test_old_records_are_deleted(user_group, settings, capsys):
+    settings.USERGROUPS_DELETION_RETENTION_DAYS = 3
+    now = timezone.now()
+    kept = DeletionFactory(
+        user_group=user_group, deleted_at=now - timedelta(days=3, hours=-1)
+    )
+    DeletionFactory(user_group=user_group, deleted_at=now - timedelta(days=3))
+    UserGroupDeletion.objects.create(
+        team=user_group.team, provided_id="old", deleted_at=now - timedelta(days=9)
+    )
+
+    call_command("delete_old_deletions")
+
+    assert [*Deletion.objects.all()] == [kept]
+    assert not UserGroupDeletion.objects.exists()
+    assert capsys.readouterr().err == "Deleted 2 old records.\n"
+
+
+def test_old_records_are_deleted_in_chunks(user_group):
+    long_ago = datetime(2000, 1, 1, tzinfo=UTC)
+    Deletion.objects.bulk_create(
+        DeletionFactory.build_batch(2001, user_group=user_group, deleted_at=long_ago)
+    )
+
+    statements = queries_of(call_command, "delete_old_deletions")
+
+    assert not Deletion.objects.exists()
+    # For each of three chunks, a SELECT of the keys and a DELETE. Then a SELECT
+    # that finds no more keys, and one for the deletions of user groups.
+    assert len(statements) == 3 * 2 + 1 + 1

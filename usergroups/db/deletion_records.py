@@ -1,0 +1,19 @@
+"""Records of deletions, from which clients learn what no longer exists."""
+
+from django.db import models
+from uuid_utils.compat import uuid7
+
+
+class DeletionRecord(models.Model):
+    """Records that a row was deleted.
+
+    A subclass adds the owner of the row, and what identifies the row to
+    clients. Its rows have their own keys, because a row may be loaded again
+    from a backup, and then be deleted a second time.
+    """
+
+    id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
+    deleted_at = models.DateTimeField(editable=False)
+
+    class Meta:
+        abstract = True

@@ -1,0 +1,24 @@
+"""API errors of the rotation of tokens."""
+
+from rest_framework.exceptions import APIException
+
+from .models import MAX_ACTIVE_TOKENS
+
+
+class AlreadyRotated(APIException):
+    """The token has been rotated before, or another call was faster."""
+
+    status_code = 409
+    default_code = "already_rotated"
+    default_detail = "The token already has a successor, or has just been revoked."
+
+
+class TooManyTokensToRotate(APIException):
+    """With its grace period, the rotated token would be one too many."""
+
+    status_code = 409
+    default_code = "too_many_tokens"
+    default_detail = (
+        f"The owner of the token already has {MAX_ACTIVE_TOKENS:,} active tokens. "
+        "Rotate the token without a grace period, or revoke other tokens first."
+    )
