@@ -129,9 +129,10 @@ def test_the_numbers_are_drawn_as_charts(admin_client):
 
 def test_the_numbers_take_one_or_two_queries_each(admin_client):
     def number_of_queries(table):
-        # without those that find out whether a first step is done
+        # without those that find out whether there are rows
         return sum(
-            f'FROM "{table}"' in sql and "LIMIT 1" not in sql for sql in statements
+            f'FROM "{table}"' in sql and not re.search(r"LIMIT 1\b", sql)
+            for sql in statements
         )
 
     statements = queries_of(admin_client.get, INDEX)
