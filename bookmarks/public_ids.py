@@ -2,6 +2,7 @@
 that clients treat as opaque text.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -123,6 +124,26 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         TooManyDependants if too many rows depend on it.
         """
         self._with_id(user_group, public_id)._delete_version(versions)
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        rows = self.for_write()
+        return retry_on_conflict(rows._delete_by_user_group, rows.db)
+
+    delete.queryset_only = True  # type: ignore[attr-defined]
+
+    def _delete_by_user_group(self) -> tuple[int, dict[str, int]]:
+        """Delete the rows of one user group after the other.
+
+        Citus can lock rows only in a statement that names the user group.
+        """
+        counts = Counter[str]()
+        user_groups = self.order_by().values_list("user_group", flat=True).distinct()
+        # PostgreSQL cannot lock the rows of such a query.
+        user_groups.query.select_for_update = False
+        for user_group in sorted(user_groups):
+            _, counts_by_model = self.filter(user_group=user_group)._delete()
+            counts.update(counts_by_model)
+        return counts.total(), dict(counts)
 
     def _with_id(self, user_group: UserGroup, public_id: object) -> Self:
         """Filter the user group's row with this id, on the database for

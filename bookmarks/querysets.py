@@ -689,13 +689,13 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         is_older |= Q(created_at=OuterRef("created_at"), pk__lt=OuterRef("pk"))
         would_be_outside = Q(collection=None) | Q(collection__in=keys)
         older = bookmarks.filter(would_be_outside, is_older, **same_url)
-        inside.filter(Exists(older)).delete()
+        inside.filter(Exists(older))._delete()
         # The bookmarks still inside are the oldest with their URLs. With the
         # IN, SQLite reads them first.
         outside.filter(
             Exists(inside.filter(**same_url)),
             url_digest__in=inside.values("url_digest"),
-        ).delete()
+        )._delete()
         released = []
         if signals.updated.has_listeners(bookmarks.model):
             released = list(inside.select_for_update().order_by("pk"))

@@ -16,15 +16,17 @@ from .collections import limit_to_group
 from .exports import ExportingAdmin
 from .imports import ImportingAdmin
 from .moves import MovingAdmin
-from .owned import OWNER_COLUMNS, OwnedAdmin
+from .owned import OWNER_COLUMNS, DistributedAdmin
 
 EDITABLE = ("collection", "title", "tags", "note")  # on the page of a bookmark
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(MovingAdmin, ExportingAdmin, ImportingAdmin):
+class BookmarkAdmin(
+    MovingAdmin, ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]
+):
     list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
-    list_filter = (*OwnedAdmin.list_filter, ("collection", AutocompleteFilter))
+    list_filter = (*DistributedAdmin.list_filter, ("collection", AutocompleteFilter))
     search_fields = ("url", "title", "tags", "note")
     find_fields = ("id",)
     # Only the default ordering, by creation, has an index on every database.

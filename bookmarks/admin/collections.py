@@ -11,14 +11,14 @@ from bookmarks.models import Collection
 from usergroups.admin_tools.fields import is_valid_value
 from usergroups.models import UserGroup
 
-from .owned import OWNER_COLUMNS, OwnedAdmin
+from .owned import OWNER_COLUMNS, DistributedAdmin
 
 # limits the autocompletion of collections to those of a user group
 USER_GROUP_PARAM = "of_user_group"
 
 
 @admin.register(Collection)
-class CollectionAdmin(OwnedAdmin[Collection]):
+class CollectionAdmin(DistributedAdmin[Collection]):
     list_display = ("name", *OWNER_COLUMNS, "created")
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")

@@ -1,14 +1,18 @@
-"""The base class of the admins of rows that belong to a user group."""
+"""The base classes of the admins of rows that belong to a user group."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
 from django.contrib import admin
+from django.db import router
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.cells import two_lines
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M
+from usergroups.db.announcements import announce_update
 from usergroups.models import UserGroup
 
 OWNER_COLUMNS = ("user_group_link", "team_link")
@@ -43,3 +47,30 @@ class OwnedAdmin(OperatorAdmin[M]):
     @admin.display(description=_("team"))
     def team_link(self, row: Any) -> str:
         return self.link_to(row.user_group.team)
+
+
+class DistributedAdmin(OwnedAdmin[M]):
+    """An admin of rows that Citus distributes by user group.
+
+    Citus can lock rows only in a statement that names their user group.
+    """
+
+    def locked(self, rows: QuerySet[M], found: Sequence[Any]) -> QuerySet[M]:
+        user_groups = sorted({row.user_group_id for row in found})
+        if len(user_groups) == 1:
+            return super().locked(rows.filter(user_group=user_groups[0]), found)
+        # Citus cannot lock the rows of several groups with one statement.
+        for user_group in user_groups:
+            of_group = rows.filter(user_group=user_group).prefetch_related(None)
+            list(super().locked(of_group, found))
+        return rows.order_by("pk")
+
+    def update_fields(self, obj: Any, names: Sequence[str]) -> None:
+        # save() would update the row on all nodes, because it names only the
+        # primary key.
+        using = router.db_for_write(self.model)
+        rows = self.model._default_manager.using(using).filter(
+            user_group=obj.user_group_id, pk=obj.pk
+        )
+        rows.update(**{name: getattr(obj, name) for name in names})
+        announce_update([obj], using, names)

@@ -164,6 +164,28 @@ def test_a_list_that_can_be_sorted_is_sorted(admin_client, user_group):
     assert page.context["cl"].queryset.query.order_by == ("name", "-id")
 
 
+def test_the_newest_10_000_rows_are_sorted(admin_client, user_group):
+    others = UserGroup.objects.bulk_create(
+        UserGroup(team=user_group.team, provided_id=f"other_{n}", name="Other")
+        for n in range(10_000)
+    )
+    UserGroup.objects.filter(pk=user_group.pk).update(name="First")
+
+    pages = [
+        admin_client.get(url("usergroups_usergroup_changelist"), query)
+        for query in ({"o": "1"}, {"o": "1", "team__id__exact": user_group.team_id})
+    ]
+    UserGroup.objects.filter(pk=others[-1].pk).delete()
+    pages.append(admin_client.get(url("usergroups_usergroup_changelist"), {"o": "1"}))
+
+    first_rows = [page.context["cl"].result_list[0] for page in pages]
+    assert first_rows == [others[-1], others[-1], user_group]
+    limited = [
+        "Only the newest 10,000 were sorted." in str(page.content) for page in pages
+    ]
+    assert limited == [True, True, False]
+
+
 # The list of bookmarks has no such links.
 @pytest.mark.parametrize("model", MODELS[:-1])
 def test_every_link_that_filters_or_sorts_a_list_works(admin_client, everything, model):

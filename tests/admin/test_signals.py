@@ -27,6 +27,7 @@ FACTORIES = {
     "bookmarks_bookmark": BookmarkFactory,
 }
 
+OF_USER_GROUPS = ["bookmarks_collection", "bookmarks_bookmark"]
 URL = "https://example.com/"
 
 
@@ -105,9 +106,10 @@ def test_an_edited_group_is_announced_with_the_changed_fields(
 
 @pytest.mark.parametrize("model", FACTORIES)
 def test_rows_that_an_action_deletes_are_announced_with_all_fields(
-    admin_client, operator, model
+    admin_client, operator, user_group, model
 ):
-    objects = FACTORIES[model].create_batch(2)
+    owner = {"user_group": user_group} if model in OF_USER_GROUPS else {}
+    objects = FACTORIES[model].create_batch(2, **owner)
 
     with recorded() as sent:
         act(admin_client, model, "delete_selected", *objects)
@@ -117,6 +119,18 @@ def test_rows_that_an_action_deletes_are_announced_with_all_fields(
         set(),
         set(),
     ]
+
+
+@pytest.mark.parametrize("model", OF_USER_GROUPS)
+def test_deleted_rows_of_several_user_groups_are_announced_by_user_group(
+    admin_client, operator, model
+):
+    objects = FACTORIES[model].create_batch(2)
+
+    with recorded() as sent:
+        act(admin_client, model, "delete_selected", *objects)
+
+    assert sent == [expected("deleted", each, actor=operator) for each in objects]
 
 
 @pytest.mark.parametrize("model", ["usergroups_apitoken", "bookmarks_accesstoken"])

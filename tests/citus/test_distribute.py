@@ -1,5 +1,5 @@
-"""The command ``distribute`` on PostgreSQL without Citus, whose functions are
-replaced.
+"""The commands ``distribute`` and ``undistribute`` on PostgreSQL without Citus,
+whose functions are replaced.
 """
 
 import os
@@ -10,9 +10,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 
-from bookmarks.citus.management.commands.distribute import SCRIPT
+from bookmarks.citus.management.base import SCRIPTS
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.models import UserGroup
 
 postgresql = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="the database is not PostgreSQL"
@@ -24,9 +26,11 @@ CITUS = """
         AS 'INSERT INTO pg_dist_partition VALUES (name::regclass)';
     CREATE FUNCTION create_distributed_table(name text, by text, colocate_with text) RETURNS void LANGUAGE sql
         AS 'INSERT INTO pg_dist_partition VALUES (name::regclass)';
+    CREATE FUNCTION undistribute_table(name text, cascade_via_foreign_keys boolean DEFAULT false) RETURNS void LANGUAGE sql
+        AS 'DELETE FROM pg_dist_partition WHERE logicalrelid = name::regclass OR cascade_via_foreign_keys';
     CREATE FUNCTION truncate_local_data_after_distributing_table(name text) RETURNS void LANGUAGE sql AS '';
 """
-"""Replacements of the functions of Citus that distribute.sql calls.
+"""Replacements of the functions of Citus that the scripts call.
 
 They record the distributed tables.
 """
@@ -65,12 +69,16 @@ def with_citus(database):
         cursor.execute(CITUS)
 
 
-def distribute(*options):
-    """Run the command and return its output and its message."""
+def run(command, *options):
+    """Run a command and return its output and its message."""
     output = StringIO()
     message = StringIO()
-    call_command("distribute", *options, stdout=output, stderr=message)
+    call_command(command, *options, stdout=output, stderr=message)
     return output.getvalue(), message.getvalue().strip()
+
+
+def distribute(*options):
+    return run("distribute", *options)
 
 
 def rows(sql):
@@ -179,8 +187,49 @@ def test_the_database_refuses_a_collection_of_another_group(with_citus):
         Bookmark.objects.filter(pk=bookmark.pk).update(collection=collection)
 
 
-def test_a_dry_run_prints_the_script(db):
-    assert distribute("--dry-run") == (SCRIPT.read_text(), "")
+SCHEMA = """
+    SELECT c.relname::text, a.attname::text, a.attidentity::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relname ~ '^(usergroups|bookmarks)_' AND a.attnum > 0
+    UNION ALL SELECT conrelid::regclass::text, conname::text, pg_get_constraintdef(oid) FROM pg_constraint
+    UNION ALL SELECT tablename::text, indexname::text, indexdef FROM pg_indexes WHERE schemaname = 'public'
+"""
+
+
+@postgresql
+def test_the_way_back_restores_the_schema(with_citus):
+    before = rows(SCHEMA)
+    distribute()
+    assert rows(SCHEMA) != before
+
+    assert run("undistribute") == ("", "Moved the tables back.")
+
+    assert rows(SCHEMA) == before
+    assert rows("SELECT logicalrelid::text FROM pg_dist_partition") == []
+
+
+@postgresql
+def test_the_tables_can_be_distributed_again_after_the_way_back(with_citus):
+    distribute()
+    run("undistribute")
+
+    assert distribute() == ("", "Distributed the tables.")
+
+
+@postgresql
+def test_ids_of_deleted_rows_are_not_used_again_after_the_way_back(with_citus):
+    distribute()
+    kept = BookmarkFactory().user_group
+    deleted_id = UserGroupFactory().pk
+    UserGroup.objects.filter(pk=deleted_id).delete()
+
+    run("undistribute")
+
+    assert UserGroupFactory(team=kept.team).pk > deleted_id
+
+
+@pytest.mark.parametrize("command", ["distribute", "undistribute"])
+def test_a_dry_run_prints_the_script(db, command):
+    assert run(command, "--dry-run") == ((SCRIPTS / f"{command}.sql").read_text(), "")
 
 
 @postgresql
@@ -195,6 +244,7 @@ def test_a_database_without_citus_is_refused(database):
 @pytest.mark.skipif(
     connection.vendor == "postgresql", reason="the database is PostgreSQL"
 )
-def test_other_databases_are_refused(db):
+@pytest.mark.parametrize("command", ["distribute", "undistribute"])
+def test_other_databases_are_refused(db, command):
     with pytest.raises(CommandError, match=r"not PostgreSQL\. Set DATABASE_URL"):
-        distribute()
+        run(command)

@@ -23,6 +23,7 @@ from tests.signals import received
 
 TESTS_OF_THE_CONTRACT = [
     "tests/api",
+    "tests/citus/test_admin.py",
     "tests/citus/test_shards.py",
     "tests/bookmarks_service/test_concurrency.py",
 ]
@@ -110,6 +111,7 @@ def bodies(user_group, collection, bookmarks):
                     {"url": f"{url}/2"},
                 ],
                 "ids": [str(bookmark.pk) for bookmark in bookmarks[:2]],
+                "urls": [bookmark.url for bookmark in bookmarks],
                 "user_groups": [],
                 "token": user_group.token,
             }

@@ -167,19 +167,24 @@ class ConfirmingAdmin(PagesAdmin[M]):
         # Read the rows again, because the action may have deleted them.
         return redirect(self.previous_url(query, rows.all()))
 
+    def locked(self, rows: QuerySet[M], found: Sequence[M]) -> QuerySet[M]:
+        """Return a queryset that locks the rows. ``found`` has those that
+        existed just now.
+
+        It locks them in one order, so that two actions cannot wait for each
+        other.
+        """
+        return rows.order_by("pk").select_for_update(of=("self",))
+
     def run_action(
         self, confirmation: Confirmation, rows: QuerySet[M], form: ConfirmationForm
     ) -> HttpResponse | str:
         """Run an action in a transaction and return what it returns."""
-        # Lock the rows in one order, so that two actions cannot wait for each
-        # other.
-        locked = rows.order_by("pk").select_for_update(of=("self",))
 
         def run() -> HttpResponse | str:
-            # Each attempt reads the rows again.
-            return confirmation.action(
-                self, form.request, locked.all(), **form.cleaned_data
-            )
+            # Each attempt locks and reads the rows again.
+            locked = self.locked(rows.all(), form.rows)
+            return confirmation.action(self, form.request, locked, **form.cleaned_data)
 
         with acting_as(form.request.user):
             return retry_on_conflict(run, rows.db)

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
+from django.contrib.admin.views.main import ERROR_FLAG, ORDER_VAR, ChangeList
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ValidationError
 from django.db import DataError
@@ -17,7 +17,7 @@ from django.utils.text import capfirst
 
 from .autocomplete import AutocompleteSelect
 from .pages import M, ModelAdmin
-from .paginator import BoundedPaginator
+from .paginator import MAX_LISTED, BoundedPaginator, newest_rows
 from .search import SearchForm, is_valid_query, rows_to_search
 
 UNUSABLE = (
@@ -39,6 +39,9 @@ class OperatorChangeList(ChangeList):
 
     search_form_class = SearchForm
 
+    sort_limit = ""
+    """The number of sorted rows as text if there are more rows."""
+
     def __init__(self, request: HttpRequest, *args: Any) -> None:
         super().__init__(request, *args)
         # get_search_results() of the admin has set it, because Django's list
@@ -56,6 +59,19 @@ class OperatorChangeList(ChangeList):
         self.has_filters = False
         for spec in self.filter_specs:
             spec.template = "usergroups/admin/filter.html"
+
+    def get_queryset(self, *args: Any, **kwargs: Any) -> QuerySet[Any]:
+        """Limit a list that the user sorts to the newest rows, because no
+        index has the order of the column.
+        """
+        rows = super().get_queryset(*args, **kwargs)
+        # A search is limited already.
+        if self.query or not self.sortable_by or ORDER_VAR not in self.params:
+            return rows
+        newest, is_limited = newest_rows(rows)
+        if is_limited:
+            self.sort_limit = intcomma(MAX_LISTED)
+        return newest
 
     def get_ordering_field(self, field_name: Any) -> Any:
         """Return None for a column that cannot be sorted by.

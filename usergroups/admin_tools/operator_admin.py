@@ -1,6 +1,6 @@
 """The base class of the admins of the apps' models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -136,7 +136,7 @@ class OperatorAdmin(
         # Only a transaction can lock rows.
         if not connections[rows.db].in_atomic_block:
             return row
-        return rows.select_for_update(of=("self",)).first()
+        return self.locked(rows, [row]).first()
 
     # Saving
 
@@ -160,7 +160,11 @@ class OperatorAdmin(
         if hasattr(obj, "updated_at"):
             obj.updated_at = timezone.now()
             changed.append("updated_at")
-        obj.save(update_fields=changed)
+        self.update_fields(obj, changed)
+
+    def update_fields(self, obj: M, names: Sequence[str]) -> None:
+        """Store the fields of a row that have these names."""
+        obj.save(update_fields=names)
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         view = partial(super().changeform_view, request, *args, **kwargs)

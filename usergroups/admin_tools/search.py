@@ -65,10 +65,22 @@ def rows_to_search(
         sign = "-"
         comparison = GreaterThanOrEqual
     ordered = rows.order_by(*(f"{sign}{name}" for name in names))
-    number = _number_to_search(ordered, searched)
+    length: Any = reduce(add, [ByteLength(name) for name in searched])
+    sizes = list(ordered.values_list(names[0], length)[: MAX_LISTED + 1])
+    number = _number_to_search([size for _, size in sizes])
     if number is None:
         return rows, None
     [last] = ordered.values_list(*names)[number - 1 : number]
+    # All rows may have the same first value, such as the user group by which
+    # the list is filtered.
+    first_value = sizes[0][0]
+    if len(names) > 1 and first_value == last[0]:
+        rows = rows.filter(**{names[0]: first_value})
+        names = names[1:]
+        last = last[1:]
+    # PostgreSQL expects that a comparison of row values matches a large part
+    # of the table, and may then read all of it. It estimates this one better.
+    rows = rows.filter(**{f"{names[0]}__{comparison.lookup_name}": last[0]})
     opts = rows.model._meta
     values = []
     for name, value in zip(names, last, strict=True):
@@ -81,10 +93,10 @@ def rows_to_search(
     return rows.filter(condition), number
 
 
-def _number_to_search(ordered: QuerySet[M], searched: Sequence[str]) -> int | None:
-    """Return the number of rows that a search reads, or None for all rows."""
-    length: Any = reduce(add, [ByteLength(name) for name in searched])
-    sizes = ordered.values_list(length, flat=True)[: MAX_LISTED + 1]
+def _number_to_search(sizes: Sequence[int | None]) -> int | None:
+    """Return how many of the rows with these sizes a search reads, or None for
+    all.
+    """
     total = 0
     # ``number`` is that of the rows before this one. The first row is searched
     # whatever its size.

@@ -1,43 +1,10 @@
-from pathlib import Path
-from typing import Any
-
-import sqlparse
-from django.core.management.base import CommandError, CommandParser
-from django.db import connections, router, transaction
-
-from bookmarks.models import Bookmark
-from usergroups.management.base import OperatorCommand
-
-SCRIPT = Path(__file__).parents[2] / "distribute.sql"
+from bookmarks.citus.management.base import ScriptCommand
 
 
-class Command(OperatorCommand):
+class Command(ScriptCommand):
     help = (
         "Distributes bookmarks and collections by user group over the nodes of Citus. "
         "Run it once, after migrate."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--dry-run", action="store_true", help="Print the SQL without running it."
-        )
-
-    def handle(self, *args: object, **options: Any) -> None:
-        script = SCRIPT.read_text()
-        if options["dry_run"]:
-            self.stdout.write(script, ending="")
-            return
-        connection = connections[router.db_for_write(Bookmark)]
-        if connection.vendor != "postgresql":
-            raise CommandError(
-                "The database is not PostgreSQL. Set DATABASE_URL to one that is."
-            )
-        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-            # one at a time, because PostgreSQL prepares only single statements,
-            # and Citus sends the text of a statement to its workers
-            for statement in sqlparse.split(script):
-                cursor.execute(statement)
-        self.stderr.write("Distributed the tables.")
-
-    def describe_progress(self) -> str:  # for the message when the command ends early
-        return "Nothing was changed."
+    script = "distribute.sql"
+    done = "Distributed the tables."

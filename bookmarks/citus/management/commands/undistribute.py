@@ -1,0 +1,7 @@
+from bookmarks.citus.management.base import ScriptCommand
+
+
+class Command(ScriptCommand):
+    help = "Moves all tables back to the coordinator of Citus."
+    script = "undistribute.sql"
+    done = "Moved the tables back."
