@@ -22,7 +22,7 @@ class Bar(NamedTuple):
     """A number, and its bar in a chart."""
 
     label: str
-    count: str
+    number: str
     y: int
     height: int
 

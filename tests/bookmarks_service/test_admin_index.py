@@ -119,11 +119,11 @@ def test_the_numbers_are_drawn_as_charts(admin_client):
 
     assert panels["user_groups"] == "5"
     bookmarks, api_tokens, access_tokens = panels["charts"]
-    assert [bookmarks.bars[day].count for day in (0, 28, 29)] == ["1", "2", "1"]
+    assert [bookmarks.bars[day].number for day in (0, 28, 29)] == ["1", "2", "1"]
     assert (bookmarks.total, len(bookmarks.bars)) == ("4", 30)
     assert [bar.height for bar in bookmarks.bars[27:]] == [0, 60, 30]
     assert (api_tokens.total, len(api_tokens.bars)) == ("3", 8)
-    assert [bar.count for bar in api_tokens.bars[:3]] == ["2", "1", "0"]
+    assert [bar.number for bar in api_tokens.bars[:3]] == ["2", "1", "0"]
     assert access_tokens.total == "0"
 
 
