@@ -13,7 +13,8 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import Any, TextIO
+from operator import methodcaller
+from typing import TextIO
 
 from django.utils.translation import gettext as _
 
@@ -21,7 +22,8 @@ from bookmarks.models import Bookmark, Collection
 
 from .decoding import MAX_LINE, read_lines
 from .field_names import FieldMap
-from .records import FIELDS, FileRecord, InvalidRecord, comma_list, to_dict
+from .records import FIELDS, FileRecord, InvalidRecord, to_dict
+from .tag_lists import comma_list
 
 # also after apostrophes, so that an import restores each cell exactly
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -30,7 +32,6 @@ ESCAPED_LATER_FORMULA = re.compile(rf"([;\r\n])'(?={FORMULA.pattern})")
 
 DELIMITERS = ",;\t"
 MAX_COLUMNS = 200  # because a row takes time for each column, also if it is short
-TAGS = FIELDS.index("tags")
 BEGINNING_OF_URL = re.compile("https?://", re.IGNORECASE)
 
 
@@ -69,8 +70,6 @@ class RowReader:
         # not part of a cell, or None.
         self.url_position: int | None = None
         self.delimiter = max(DELIMITERS, key=first.count)
-        # translated once to save time
-        self.misplaced = _("Not CSV: a quotation mark is missing or misplaced.")
 
     def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
         while line := self.take():
@@ -136,7 +135,7 @@ class RowReader:
                 break
         self.line_number -= len(lines) - 1
         self.waiting.extendleft(reversed(lines[1:]))
-        raise ValueError(self.misplaced)
+        raise ValueError(_("Not CSV: a quotation mark is missing or misplaced."))
 
     def is_row_of_its_own(self, line: str) -> bool:
         """Return whether a line in a cell has a URL in the column of URLs."""
@@ -165,18 +164,19 @@ def read(text: TextIO) -> Iterator[FileRecord]:
             is_our_own = tuple(row) == FIELDS
             rows.width = columns.length
             # An export has all quotation marks.
-            rows.url_position = None if is_our_own else columns.positions[0]
+            rows.url_position = None if is_our_own else columns.url
+            if is_our_own:
+                # No other character than the comma separates the tags.
+                columns.split = methodcaller("split", ",")
         elif len(row) > columns.length and any(row[columns.length :]):
             numbers = {"number": len(row), "columns": columns.length}
             problem = _("The row has %(number)s cells for %(columns)s columns.")
             yield InvalidRecord(line, problem % numbers)
         else:
             missing = [""] * (columns.length - len(row))
-            cells: list[Any] = [*row[: columns.length], *missing]
+            cells = [*row[: columns.length], *missing]
             if is_our_own:
                 cells = [unescape(cell) for cell in cells]
-                # No other character than the comma separates the tags.
-                cells[TAGS] = cells[TAGS] and cells[TAGS].split(",")
             yield columns.record(line, cells)
 
 
@@ -187,7 +187,7 @@ def _problem_of_header(columns: FieldMap) -> str | None:
             "The header has more than %(max)s columns, so no bookmarks can be read."
         )
         return problem % {"max": MAX_COLUMNS}
-    if columns.positions[0] == columns.length:
+    if columns.url == columns.length:
         return _(
             "The header has no column named url, uri, href or link, so no bookmarks "
             "can be read."

@@ -7,13 +7,11 @@ HTML. Here they are all as ``normalized`` returns them.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from django.utils.translation import gettext as _
 
-from usergroups.api import strict_json
-
-from .records import CollectionRecord, FileRecord, InvalidRecord, Record
+from .records import CollectionRecord, FileRecord, InvalidRecord, JsonValue, Record
+from .tag_lists import split_tags
 
 # The key under which Karakeep has an object with the URL. The names of its
 # values begin with "content." here.
@@ -21,9 +19,9 @@ NESTED = "content"
 
 # The names of each field. If a record has several of them, the first one here
 # counts. Only tags and notes are taken from all of them.
-NAMES = {
-    "url": ("url", "uri", "href", "link", "articleurl", "content.url"),
-    "title": ("title", "name", "articletitle"),
+NAMES: dict[str, tuple[str, ...]] = {
+    "url": ("url", "uri", "href", "link", "articleurl", "givenurl", "content.url"),
+    "title": ("title", "name", "articletitle", "resolvedtitle", "giventitle"),
     "collection": ("collection", "folder"),
     "created_at": (
         "createdat",
@@ -39,37 +37,44 @@ NAMES = {
         "savedat",
         "saveddate",
         "lastinteractiondate",
+        "lastaccessed",
         "date",
     ),
     "tags": ("tags", "tagnames", "labels", "documenttags"),
     "note": (
         "note",
         "description",
+        "customdescription",
         "extended",
+        "summary",
         "excerpt",
         "articleexcerpt",
         "selection",
         "notes",
+        "comment",
+        "comments",
         "highlights",
         "annotations",
         "annos.value",
     ),
 }
 
-# The fields that a record has one value for.
-SINGLE_FIELDS = ("url", "title", "collection", "created_at")
-
-# The name of the note among the annotations of a bookmark in backups of older
-# versions of Firefox, which are under the key ANNOTATIONS.
+# The key of the annotations of a bookmark in backups of older versions of
+# Firefox, and the name of the note among them.
 ANNOTATIONS = "annos"
 FIREFOX_NOTE = "bookmarkProperties/description"
 
 # The keys of the texts in an object that is a tag or a highlight.
-TEXT_KEYS = ("name", "label", "quote", "text", "annotation", "note", "comment")
-
-# Another name for the title if the URL is named "href", as in the JSON files
-# of Pinboard.
-PINBOARD_TITLE = "description"
+TEXT_KEYS = (
+    "name",
+    "label",
+    "quote",
+    "text",
+    "content",
+    "annotation",
+    "note",
+    "comment",
+)
 
 # Names of values that have no meaning outside the program that wrote them.
 # They are not reported as left out.
@@ -114,7 +119,7 @@ def _normalized(name: str) -> str:
     return name.translate(SEPARATORS).casefold()
 
 
-def means_something(value: Any, name: str = "") -> bool:
+def means_something(value: JsonValue, name: str = "") -> bool:
     """Return whether a value should be reported if it is left out.
 
     Values that mean that a bookmark does not have a property are not reported.
@@ -130,82 +135,33 @@ def means_something(value: Any, name: str = "") -> bool:
     return bool(value)
 
 
-def as_text(field: str, value: Any, left_out: dict[str, None]) -> str | None:
+def as_text(value: JsonValue) -> str | None:
     """Return a value of a title or a collection as text.
 
     An object stands for its name, as in the answers of Raindrop's and
-    Linkwarden's APIs. Return None for any other value that is not text, and
-    add ``field`` to ``left_out`` if it means something.
+    Linkwarden's APIs. Return None for any other value that is not text.
     """
-    text = value.get("name") if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        value = value.get("name")
+    if isinstance(value, str):
+        return value
     # True and False are integers as well.
-    if isinstance(text, int | float) and not isinstance(text, bool):
-        return str(text)
-    if isinstance(text, str):
-        return text
-    if means_something(value):
-        left_out[field] = None
-    return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else None
 
 
-def texts(value: Any) -> list[str]:
+def texts(value: JsonValue) -> list[str]:
     """Return the texts and numbers in a value, in a list of values, and under
     TEXT_KEYS in an object among them.
     """
-    found: list[Any] = []
+    found: list[JsonValue] = []
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict):
             found += [item.get(key) for key in TEXT_KEYS]
         else:
             found.append(item)
-    # True and False are integers as well.
-    return [
-        str(each)
-        for each in found
-        if each and isinstance(each, str | int | float) and each is not True
-    ]
-
-
-def note_of_firefox(annotations: Any) -> dict[str, list[Any]]:
-    """Return the note among the annotations, and the others."""
-    found: dict[str, list[Any]] = {f"{ANNOTATIONS}.value": [], ANNOTATIONS: []}
-    for each in annotations if isinstance(annotations, list) else [annotations]:
-        if isinstance(each, dict) and each.get("name") == FIREFOX_NOTE:
-            found[f"{ANNOTATIONS}.value"].append(each.get("value"))
-        else:
-            found[ANNOTATIONS].append(each)
-    return found
-
-
-# A string of Python in single or double quotes, and a list of such strings.
-# The possessive quantifiers make a search take linear time.
-PYTHON_STRING = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
-PYTHON_LIST = re.compile(rf"\[(?:\s*+{PYTHON_STRING}\s*+,?+)*+\s*+\]", re.DOTALL)
-
-
-def unquoted(string: str) -> str:
-    """Return the text of a string of Python, of whose escapes only those of
-    quotation marks and backslashes occur in tags.
-    """
-    return re.sub(r"\\(.)", r"\1", string[1:-1], flags=re.DOTALL)
-
-
-def split_tags(text: str) -> list[str]:
-    """Return the tags that are separated by commas, or else by ``|``.
-
-    The text may also be a list in JSON or in Python.
-    """
-    if text.startswith("["):
-        try:
-            return texts(strict_json.loads(text.encode()))
-        except ValueError:
-            pass
-        if PYTHON_LIST.fullmatch(text):
-            strings = re.findall(PYTHON_STRING, text, re.DOTALL)
-            return [unquoted(string) for string in strings]
-        text = text.strip("[]")
-    separator = "," if "," in text else "|"
-    return [tag.strip().strip('"') for tag in text.split(separator)]
+    all_texts = [as_text(each) for each in found if each]
+    return [text for text in all_texts if text]
 
 
 class FieldMap:
@@ -214,28 +170,26 @@ class FieldMap:
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.length = len(names)
         self.names = names
-        # translated once to save time
-        self.no_url = _("The entry has no URL.")
+        self.length = len(names)
         # The position of each name. Of several equal names, the first counts.
-        found: dict[str, int] = {}
+        self.found: dict[str, int] = {}
         for position, name in enumerate(names):
-            found.setdefault(normalized(name), position)
-        accepted = dict(NAMES)
-        # Only Pinboard has this name. It separates tags by spaces.
-        self.is_of_pinboard = "extended" in found
-        if "href" in found and "url" not in found:
-            accepted["title"] += (PINBOARD_TITLE,)
-        # The position of each of the SINGLE_FIELDS, or ``length`` if it has no
-        # name.
-        self.positions: list[int] = []
-        for field in SINGLE_FIELDS:
-            candidates = (found[name] for name in accepted[field] if name in found)
-            self.positions.append(next(candidates, self.length))
-        self.tags = self.other_positions("tags", found)
-        self.notes = self.other_positions("note", found)
-        mapped = {*self.positions, *self.tags, *self.notes}
+            self.found.setdefault(normalized(name), position)
+        # Only Pinboard has the name "extended". It separates tags by spaces.
+        self.split: Callable[[str], JsonValue] = split_tags
+        if "extended" in self.found:
+            self.split = str.split
+        self.rename_title_of_pinboard()
+        self.url = self.position("url")
+        self.title = self.position("title")
+        self.collection = self.position("collection")
+        self.created_at = self.position("created_at")
+        self.tags = self.positions("tags")
+        self.notes = self.positions("note")
+        mapped = {self.url, self.title, self.collection}
+        # Further dates are not reported.
+        mapped.update(self.tags, self.notes, self.positions("created_at"))
         # The positions and names of the values to report as left out.
         self.unmapped = [
             (position, name.strip())
@@ -243,70 +197,82 @@ class FieldMap:
             if position not in mapped and normalized(name) not in IDENTIFIERS
         ]
 
-    def other_positions(self, field: str, found: Mapping[str, int]) -> list[int]:
-        """Return the positions of the names of a field, in the order of NAMES,
-        that are not those of SINGLE_FIELDS.
+    def rename_title_of_pinboard(self) -> None:
+        """Let "description" be the title if nothing else is and the URL is
+        named "href", as in the JSON files of Pinboard.
         """
-        positions = [found[name] for name in NAMES[field] if name in found]
-        return [each for each in positions if each not in self.positions]
+        others = {"url", *NAMES["title"]}
+        is_title = {"href", "description"} <= self.found.keys()
+        if is_title and others.isdisjoint(self.found):
+            self.found["title"] = self.found.pop("description")
 
-    def tags_of(self, value: Any) -> list[str]:
-        """Return the tags in a value."""
-        if isinstance(value, str):
-            value = value.split() if self.is_of_pinboard else split_tags(value)
-        return texts(value)
+    def positions(self, field: str) -> list[int]:
+        """Return the positions of the names of a field, in the order of
+        NAMES.
+        """
+        return [self.found[name] for name in NAMES[field] if name in self.found]
 
-    def collect(
-        self,
-        positions: list[int],
-        values: list[Any],
-        read: Callable[[Any], list[str]],
-        left_out: dict[str, None],
+    def position(self, field: str) -> int:
+        """Return the position of the first name of a field, or ``length`` if
+        it has none.
+        """
+        return next(iter(self.positions(field)), self.length)
+
+    def texts_at(
+        self, positions: list[int], values: list[JsonValue], left_out: list[str]
     ) -> list[str]:
-        """Return what ``read`` returns for the values at these positions.
+        """Return the texts in the values at these positions.
 
-        If that is nothing, and the value means something, add its name to
-        ``left_out``.
+        If a value has none, and means something, add its name to ``left_out``.
         """
-        found = []
+        found: list[str] = []
         for position in positions:
-            texts_of_value = read(values[position])
-            if not texts_of_value and means_something(values[position]):
-                left_out[self.names[position]] = None
-            found += texts_of_value
+            found_here = texts(values[position])
+            if not found_here and means_something(values[position]):
+                left_out.append(self.names[position])
+            found += found_here
         return found
 
-    def record(self, line: int, values: list[Any]) -> FileRecord:
+    def record(self, line: int, row: Sequence[JsonValue]) -> FileRecord:
         """Return the record of these values, one for each of the names."""
         # The last value is at the position of fields that have no name.
-        values = [*values, None]
-        fields = [values[position] for position in self.positions]
-        url, title, collection, created_at = fields
-        # A dict, so that each name is there only once.
-        left_out: dict[str, None] = dict.fromkeys(
+        values = [*row, None]
+        left_out = [
             name
             for position, name in self.unmapped
             if means_something(values[position], name)
+        ]
+        title = as_text(values[self.title])
+        if title is None and means_something(values[self.title]):
+            left_out.append("title")
+        collection = as_text(values[self.collection])
+        if collection is None and means_something(values[self.collection]):
+            left_out.append("collection")
+        for position in self.tags:
+            value = values[position]
+            if isinstance(value, str):
+                values[position] = self.split(value)
+            elif isinstance(value, dict):
+                # Answers of Pocket's API have an object for each tag.
+                values[position] = list(value)
+        tags = self.texts_at(self.tags, values, left_out)
+        note = "\n\n".join(self.texts_at(self.notes, values, left_out))
+        url = values[self.url]
+        created_at = values[self.created_at]
+        if not url:
+            if collection and not (title or created_at or left_out or tags or note):
+                return CollectionRecord(line, collection)
+            return InvalidRecord(line, _("The entry has no URL."), title or None)
+        if isinstance(url, str):
+            url = url.strip()
+            # Remove line breaks and tabs, as browsers do.
+            if not url.isprintable():
+                url = LINE_BREAKS.sub("", url)
+        # Several columns may have the same name.
+        names = tuple(dict.fromkeys(left_out))
+        return Record(
+            line, url, title, collection, created_at, names, tuple(tags), note
         )
-        if title is not None and not isinstance(title, str):
-            title = as_text("title", title, left_out)
-        if collection is not None and not isinstance(collection, str):
-            collection = as_text("collection", collection, left_out)
-        tags = self.collect(self.tags, values, self.tags_of, left_out)
-        note = "\n\n".join(self.collect(self.notes, values, texts, left_out))
-        if url:
-            if isinstance(url, str):
-                url = url.strip()
-                # Remove line breaks and tabs, as browsers do.
-                if not url.isprintable():
-                    url = LINE_BREAKS.sub("", url)
-            names = tuple(left_out)
-            return Record(
-                line, url, title, collection, created_at, names, tuple(tags), note
-            )
-        if collection and not (title or created_at or left_out or tags or note):
-            return CollectionRecord(line, collection)
-        return InvalidRecord(line, self.no_url, title or None)
 
 
 class ObjectReader:
@@ -319,11 +285,22 @@ class ObjectReader:
         # Most objects of a file have the same keys.
         self.field_map = lru_cache(maxsize=100)(FieldMap)
 
-    def record(self, line: int, values: Mapping[str, Any]) -> FileRecord:
+    def record(self, line: int, values: Mapping[str, JsonValue]) -> FileRecord:
         nested = values.get(NESTED)
         if isinstance(nested, dict):
             nested = {f"{NESTED}.{name}": value for name, value in nested.items()}
             values = {**values, NESTED: None, **nested}
-        if ANNOTATIONS in values:
-            values = {**values, **note_of_firefox(values[ANNOTATIONS])}
+        annotations = values.get(ANNOTATIONS)
+        if isinstance(annotations, list):
+            note = note_of_firefox(annotations)
+            if note:
+                values = {**values, ANNOTATIONS: None, f"{ANNOTATIONS}.value": note}
         return self.field_map(tuple(values)).record(line, list(values.values()))
+
+
+def note_of_firefox(annotations: list[JsonValue]) -> JsonValue:
+    """Return the note among the annotations of a bookmark, or None."""
+    for annotation in annotations:
+        if isinstance(annotation, dict) and annotation.get("name") == FIREFOX_NOTE:
+            return annotation.get("value")
+    return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID
 
 from django.db import router, transaction
@@ -87,10 +87,13 @@ def rolled_back_if(dry_run: bool, using: str) -> Iterator[None]:
         transaction.set_rollback(True, using)
 
 
-Row = tuple[str | None, dict[str, Any]]
-"""The name of a collection, or None, and a bookmark's values by field, or an
-empty dict if there is no bookmark.
-"""
+class Row(NamedTuple):
+    """A bookmark, or an empty collection, as it is stored."""
+
+    # The name of the collection, or None.
+    collection: str | None
+    # The bookmark's values by field, or an empty dict if there is no bookmark.
+    values: dict[str, Any]
 
 
 def store(
@@ -119,9 +122,8 @@ def store(
     remains stored.
     """
     using = router.db_for_write(Bookmark)
-    if deadline is not None:
-        records = until(deadline, records, report)
-    rows = valid_rows(records, report, with_collections=collection is None)
+    with_collections = collection is None
+    rows = valid_rows(records, report, with_collections, deadline)
     # Rows are read before any row is locked, because the file may be a slow
     # pipe.
     while chunk := list(islice(rows, ROWS_PER_TRANSACTION)):
@@ -130,7 +132,8 @@ def store(
         )
         report.created += created
         report.updated += updated
-        report.existing += sum(1 for _, values in chunk if values) - created - updated
+        bookmarks = [row for row in chunk if row.values]
+        report.existing += len(bookmarks) - created - updated
 
 
 def _store(
@@ -144,29 +147,26 @@ def _store(
 
     Call this in a transaction.
     """
-    collections: dict[str | None, UUID | None] = {
-        None: collection.pk if collection else None
-    }
-    if names := list(dict.fromkeys(name for name, _ in rows if name)):
-        named = Collection.objects.using(using).get_or_create_many(user_group, names)
-        collections |= {name: each.pk for name, each in named.items()}
+    collection_ids = _collection_ids(user_group, rows, collection, using)
     distinct: dict[UniqueKey, dict[str, Any]] = {}
     for name, values in rows:
-        if values:
-            key = collections[name] or NO_COLLECTION, values["url_digest"]
-            merged = distinct.setdefault(
-                key, {"id": uuid7(), "collection_id": collections[name], **values}
-            )
-            if update:
-                merged |= merge(merged, _changes(values))
+        if not values:
+            continue
+        collection_id = collection_ids[name]
+        key = collection_id or NO_COLLECTION, values["url_digest"]
+        if key not in distinct:
+            distinct[key] = {"id": uuid7(), "collection_id": collection_id, **values}
+        elif update:
+            first = distinct[key]
+            first.update(merge(first, _changes(values)))
     now = timezone.now()
     new = [
-        values if values["created_at"] else {**values, "created_at": now}
+        {**values, "created_at": values["created_at"] or now}
         for values in distinct.values()
     ]
     bookmarks = Bookmark.objects.using(using)
     created = bookmarks.insert_missing(user_group, new, now)
-    if not update or len(created) == len(new):
+    if not update:
         return len(created), 0
     existing = {
         key: _changes(values)
@@ -176,54 +176,76 @@ def _store(
     return len(created), bookmarks.update_by_unique_key(user_group, existing)
 
 
+def _collection_ids(
+    user_group: UserGroup,
+    rows: Sequence[Row],
+    collection: Collection | None,
+    using: str,
+) -> dict[str | None, UUID | None]:
+    """Return the ids of the collections that the rows name, by name, and that
+    of the collection for rows without a name.
+
+    Missing collections are created.
+    """
+    ids: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
+    # Each name once, in the order of the file.
+    names = list(dict.fromkeys(row.collection for row in rows if row.collection))
+    if names:
+        collections = Collection.objects.using(using)
+        found = collections.get_or_create_many(user_group, names)
+        ids.update((name, each.pk) for name, each in found.items())
+    return ids
+
+
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that an update writes to an existing bookmark."""
     names = ("title", "created_at", "tags", "note")
     return {name: values[name] for name in names if values[name]}
 
 
-def until(
-    deadline: Deadline, records: Iterable[FileRecord], report: Report
-) -> Iterator[FileRecord]:
-    """Yield the records before the deadline.
-
-    If it passes, add this to the report.
-    """
-    for record in records:
-        if deadline.has_passed():
-            report.stopped_at = record.line
-            text = _(
-                "The import was stopped after %(seconds)s seconds, before line "
-                "%(line)s (in a JSON file, bookmark %(line)s)."
-            )
-            report.error = text % {"seconds": deadline.seconds, "line": record.line}
-            return
-        yield record
-
-
 def valid_rows(
-    records: Iterable[FileRecord], report: Report, with_collections: bool
+    records: Iterable[FileRecord],
+    report: Report,
+    with_collections: bool,
+    deadline: Deadline | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of the valid records, and add the others to the report.
 
     Without ``with_collections``, the collections that the records name are
-    ignored.
+    ignored. The rows end, and the report says why, at the deadline, after too
+    many refused records, or where the file cannot be read.
     """
     try:
         for record in records:
+            if deadline is not None and deadline.has_passed():
+                report.stopped_at = record.line
+                raise _stopped_by(deadline, record.line)
             try:
-                yield _row(record, report, with_collections)
+                row = _row(record, report, with_collections)
             except ValueError as error:
                 report.refuse(record.line, str(error))
                 if report.refused == MAX_REFUSED:
-                    text = _(
-                        "The import was stopped at line %(line)s (in a JSON file, "
-                        "bookmark %(line)s), because %(max)s records were refused."
-                    )
-                    numbers = {"line": record.line, "max": MAX_REFUSED}
-                    raise UnreadableFile(text % numbers) from None
+                    raise _stopped_by_refusals(record.line) from None
+            else:
+                yield row
     except UnreadableFile as error:
         report.error = str(error)
+
+
+def _stopped_by(deadline: Deadline, line: int) -> UnreadableFile:
+    text = _(
+        "The import was stopped after %(seconds)s seconds, before line "
+        "%(line)s (in a JSON file, bookmark %(line)s)."
+    )
+    return UnreadableFile(text % {"seconds": deadline.seconds, "line": line})
+
+
+def _stopped_by_refusals(line: int) -> UnreadableFile:
+    text = _(
+        "The import was stopped at line %(line)s (in a JSON file, bookmark "
+        "%(line)s), because %(max)s records were refused."
+    )
+    return UnreadableFile(text % {"line": line, "max": MAX_REFUSED})
 
 
 def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
@@ -234,31 +256,31 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     """
     if isinstance(record, InvalidRecord):
         raise ValueError(record.reason)
-    name = (record.collection if with_collections else None) or None
-    if name is not None:
+    name = record.collection or None
+    if name and with_collections:
         _validate_text("collection", name)
         if len(name) > MAX_COLLECTION_NAME_LENGTH:
             name = shortened(name)
             report.shortened += 1
+    else:
+        name = None
     if isinstance(record, CollectionRecord):
-        return name, {}
+        return Row(name, {})
     if not isinstance(record.url, str):
         raise ValueError(_("The URL is not text."))
     _validate_text("url", record.url)
     # Raises ValueError if the URL is invalid.
     url = web_url.parse(record.url)
     if len(url) > web_url.MAX_LENGTH:
-        raise ValueError(
-            _("The URL is longer than %(max)s characters.")
-            % {"max": web_url.MAX_LENGTH}
-        )
+        problem = _("The URL is longer than %(max)s characters.")
+        raise ValueError(problem % {"max": web_url.MAX_LENGTH})
     title = _text("title", record.title or "", MAX_TITLE_LENGTH, report)
     note = _text("note", record.note, MAX_NOTE_LENGTH, report)
     created_at = parse_date(record.created_at)
     if created_at is None and record.created_at not in (None, ""):
         report.unusable_dates += 1
     report.left_out.add(record.left_out)
-    return name, {
+    values = {
         "url": url,
         "url_digest": url.digest,
         "title": title,
@@ -266,6 +288,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         "note": note,
         "created_at": created_at,
     }
+    return Row(name, values)
 
 
 def _text(name: str, text: str, max_length: int, report: Report) -> str:
@@ -284,9 +307,10 @@ def _tags(tags: Sequence[str], report: Report) -> list[str]:
     cleaned = []
     for tag in tags:
         trimmed = tag.strip()
-        _validate_text("tags", trimmed.replace("\0", ""))
         valid = CONTROL_CHARACTER.sub(" ", trimmed)[:MAX_TAG_LENGTH].strip()
-        report.shortened += valid != trimmed
+        _validate_text("tags", valid)
+        if valid != trimmed:
+            report.shortened += 1
         if valid:
             cleaned.append(valid)
     kept = distinct(cleaned)
@@ -295,14 +319,14 @@ def _tags(tags: Sequence[str], report: Report) -> list[str]:
 
 
 def _validate_text(name: str, value: str) -> None:
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            text = _(
-                "%(name)s cannot be decoded. If the file is not in UTF-8, name its "
-                "encoding."
-            )
-            raise ValueError(text % {"name": name}) from None
+    """Raise ValueError if the text cannot be stored."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        text = _(
+            "%(name)s cannot be decoded. If the file is not in UTF-8, name its "
+            "encoding."
+        )
+        raise ValueError(text % {"name": name}) from None
     if "\0" in value:
         raise ValueError(_("%(name)s contains U+0000.") % {"name": name})

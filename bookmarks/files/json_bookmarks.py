@@ -14,12 +14,11 @@ and lone low surrogates, and replaces lone high surrogates by ``?``.
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import takewhile
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import ijson
 from django.utils.translation import gettext as _
@@ -28,23 +27,23 @@ from usergroups.api.deadlines import Deadline
 
 from .content import UnreadableFile
 from .decoding import read_chunks
-from .field_names import NAMES, NESTED, ObjectReader, means_something, normalized
+from .field_names import ObjectReader, means_something, normalized
 from .json_folders import (
-    ARRAY_KEYS,
-    FOLDER_TYPES,
     LIST_KEYS,
     LISTS,
     NEEDED_KEYS,
     NOT_BOOKMARKS,
     OBJECT_KEYS,
+    ROOTS,
     SEPARATOR_TYPE,
     TAGS_FOLDER,
     Folders,
+    has_list,
 )
-from .records import CollectionRecord, FileRecord, InvalidRecord, Record
+from .records import CollectionRecord, FileRecord, JsonValue, Record
 
-# Of arrays and objects.
-MAX_DEPTH = 500
+# Of arrays and objects. A reader of each of them is on Python's stack.
+MAX_DEPTH = 250
 
 # An integer of more than 4,300 digits makes ijson crash.
 LONG_NUMBER = re.compile(rb"(?<!\d)(\d{2000})\d+")
@@ -54,81 +53,54 @@ ZEROS = b"0" * 2001
 
 # Of an object. Further keys are kept only if they are among NEEDED_KEYS.
 MAX_KEYS = 100
+# Of an array, such as tags. Further ones are not kept.
+MAX_ITEMS = 1000
+
+# The events that begin arrays and objects.
+CONTAINERS = ("start_map", "start_array")
+
+# Yields records and returns a value.
+Reading = Generator[FileRecord, None, JsonValue]
 
 
-@dataclass(slots=True, eq=False)
-class Container:
-    """An array or object that is being read."""
+class Place(NamedTuple):
+    """Where in a file an array or object is."""
 
-    # The container that it is in, or None for the file.
-    parent: Any = None
-    # Counts the containers in the order in which they begin.
-    number: int = 0
-    depth: int = 0
-    # Its key in an object, or the key of the array that it is in.
+    # Its key in an object, or the key of the array that it is in, or an empty
+    # string.
     key: str = ""
-    is_object: bool = False
+    is_in_object: bool = False
+    # The number of arrays and objects around it.
+    depth: int = 0
     # Whether nothing in it is a bookmark, even if it has a URL.
     is_skipped: bool = False
-    # The number of records in the file before it.
-    records_before: int = 0
     # The name of the collection for the bookmarks in it.
     collection: str = ""
-    # The values of an object by key. Those of an array only show that it is
-    # not empty, unless it has one of ARRAY_KEYS: then they are here by number.
-    values: dict[Any, Any] = field(default_factory=dict)
 
-    def keep(self, key: str, value: Any) -> None:
-        """Keep a value if it is needed.
+    @property
+    def is_in_list(self) -> bool:
+        """Whether everything here should be a bookmark or a folder.
 
-        Of other values, keep only whether they should be reported.
+        A file may be such a list, or a single object.
         """
-        if self.is_needed_array:
-            if len(self.values) < MAX_KEYS:
-                self.values[len(self.values)] = value
-            else:
-                # Report that the rest is left out.
-                self.parent.values[f"{self.key}[{MAX_KEYS}:]"] = True
-        elif normalized(key) in NEEDED_KEYS:
-            self.values[key] = value
-        elif len(self.values) < MAX_KEYS:
-            self.values[key] = means_something(value, key)
-
-    @property
-    def is_needed_array(self) -> bool:
-        return not self.is_object and normalized(self.key) in ARRAY_KEYS
-
-    @property
-    def may_be_folder(self) -> bool:
-        """Whether this is an object in an array or has the key "children"."""
-        # The container without a parent is the file, which is no array.
-        is_in_array = not self.parent.is_object and self.parent.parent is not None
-        return is_in_array or "children" in self.values
+        return not self.is_in_object and (self.key in LIST_KEYS or not self.key)
 
 
 class JsonReader:
-    """Collects the folders and the records of a file from the events of its
-    parser.
-    """
+    """Reads the arrays and objects of a file from the events of its parser."""
 
     def __init__(self, folders: Folders | None = None) -> None:
-        # The folders that a first reading has found. Without them, the records
-        # only show where the bookmarks are.
+        # The folders that a first reading has found.
         self.folders = folders or Folders()
         self.found = Folders()
-        self.read_record = ObjectReader().record if folders else only_url
-        # The innermost array or object that has not ended.
-        self.container = Container()
-        self.container_count = 0
-        # The last key that has been read.
-        self.key = ""
+        self.objects = ObjectReader()
+        self.events: Iterator[tuple[str, Any]] = iter(())
+        self.object_count = 0
         # The number of bookmarks so far, including refused entries.
         self.bookmark_count = 0
         # The number of records so far: those of bookmarks, and of folders that
         # are empty. A bookmark in several lists has a record for each of them.
         self.record_count = 0
-        # The records of the last object.
-        self.records: list[FileRecord] = []
 
     def read(
         self, text: TextIO, deadline: Deadline | None = None
@@ -142,29 +114,17 @@ class JsonReader:
         # Bytes that cannot be decoded become bytes that are not UTF-8, at
         # which ijson raises an error.
         chunks = (part.encode(errors="surrogateescape") for part in parts)
-        # Usually a file has one value, but several may follow one another.
-        events = ijson.basic_parse(
+        self.events = ijson.basic_parse(
             # Otherwise large integers would be errors.
             ijson.from_iter(shortened_numbers(chunks)),
             use_float=False,
             multiple_values=True,
         )
         try:
-            for event, value in events:
-                if event == "map_key":
-                    self.key = value
-                elif value is not None or event == "null":
-                    # A string, number, boolean or null.
-                    is_decimal = isinstance(value, Decimal)
-                    scalar = float(value) if is_decimal else value
-                    self.container.keep(self.key, scalar)
-                elif event.startswith("start_"):
-                    self.start_container(is_object=event == "start_map")
-                else:
-                    self.end_container()
-                if self.records:
-                    yield from self.records
-                    self.records.clear()
+            # Usually a file has one value, but several may follow one another.
+            for event, _value in self.events:
+                if event in CONTAINERS:
+                    yield from self.read_container(event, Place())
         except (ijson.JSONError, ArithmeticError) as error:
             problem = _(
                 "The file cannot be read after %(number)s bookmarks, because it is not "
@@ -173,120 +133,126 @@ class JsonReader:
             reason = {"number": self.bookmark_count, "reason": describe(error)}
             raise UnreadableFile(problem % reason) from error
 
-    def start_container(self, is_object: bool) -> None:
-        """Begin an array or object."""
-        parent = self.container
-        if parent.depth == MAX_DEPTH:
+    def read_container(self, event: str, place: Place) -> Reading:
+        """Return the generator that reads the array or object that begins."""
+        if place.depth == MAX_DEPTH:
             problem = _("it is nested deeper than %(levels)s levels")
             raise ijson.JSONError(problem % {"levels": MAX_DEPTH})
-        key = self.key if parent.is_object else parent.key
-        if key == "children":
-            # The value does not matter. The key shows that this is a folder.
-            parent.values[key] = False
-        is_skipped = (
-            parent.is_skipped
-            or key in NOT_BOOKMARKS
-            or parent.values.get("guid") == TAGS_FOLDER
-        )
-        self.container_count += 1
-        container = Container(
-            parent,
-            self.container_count,
-            parent.depth + 1,
-            key,
-            is_object,
-            is_skipped,
-            records_before=self.record_count,
-            collection=self.folders.collection(self.container_count, parent.collection),
-        )
-        if is_object and parent.key == "roots":
-            # folder_name() knows the folders of Chrome by this key.
-            container.values["root"] = key
-        self.container = container
+        if event == "start_map":
+            return self.read_object(place)
+        return self.read_array(place)
 
-    def end_container(self) -> None:
-        """End the innermost array or object."""
-        container = self.container
-        parent = container.parent
-        self.container = parent
-        if parent.is_object and container.is_needed_array:
-            parent.values[container.key] = list(container.values.values())
-            return
-        is_value = parent.is_object and container.key in OBJECT_KEYS
-        if is_value and container.is_object:
-            parent.keep(container.key, container.values)
-            return
-        if container.is_object and not container.is_skipped:
-            self.end_object(container)
-        # If the parent is a bookmark, it reports this container as left out,
-        # unless the container is empty or has records of its own.
-        has_records = self.record_count > container.records_before
-        value: Any = bool(container.values) and not has_records
-        if value and container.is_object and parent.is_needed_array:
-            # A tag or a highlight.
-            value = container.values
-        parent.keep(container.key, value)
+    def read_array(self, place: Place) -> Reading:
+        """Yield the records in an array, and return its first values."""
+        inside = place._replace(is_in_object=False, depth=place.depth + 1)
+        items: list[JsonValue] = []
+        for event, value in self.events:
+            if event == "end_array":
+                break
+            item = scalar(value)
+            if event in CONTAINERS:
+                item = yield from self.read_container(event, inside)
+            if len(items) < MAX_ITEMS:
+                items.append(item)
+        return items
 
-    def end_object(self, container: Container) -> None:
-        """Add the records of an object that has ended, and its folder.
+    def read_object(self, place: Place) -> Reading:
+        """Yield the records in an object, and then its own.
 
-        The object may be a bookmark, a folder or an entry without URL.
+        Return its values, or an empty dict if there were records. Of values
+        that are not among NEEDED_KEYS, it only has whether to report them.
         """
-        parent = container.parent
-        values = container.values
-        has_records = self.record_count > container.records_before
-        value_type = values.get("type")
-        has_list = value_type in FOLDER_TYPES or not LIST_KEYS.isdisjoint(values)
-        is_folder = has_records or has_list or container.key == LISTS
-        if is_folder and container.may_be_folder:
-            self.found.add(container.number, values)
-        record = self.read_record(self.bookmark_count + 1, values)
+        self.object_count += 1
+        number = self.object_count
+        collection = self.folders.collection(number, place.collection)
+        records_before = self.record_count
+        values: dict[str, JsonValue] = {}
+        try:
+            for event_of_key, key in self.events:
+                if event_of_key == "end_map":
+                    break
+                event, value = next(self.events)
+                value = scalar(value)
+                if event in CONTAINERS:
+                    is_skipped = (
+                        place.is_skipped
+                        or key in NOT_BOOKMARKS
+                        or values.get("guid") == TAGS_FOLDER
+                    )
+                    if key in LIST_KEYS:
+                        # Even if the file ends within the list.
+                        values[key] = None
+                    inside = Place(key, True, place.depth + 1, is_skipped, collection)
+                    value = yield from self.read_container(event, inside)
+                if normalized(key) in NEEDED_KEYS:
+                    values[key] = value
+                elif len(values) < MAX_KEYS:
+                    values[key] = means_something(value, key)
+        finally:
+            has_records = self.record_count > records_before
+            # The object that is the whole file is not in an array.
+            is_in_array = place.depth > 0 and not place.is_in_object
+            may_be_folder = has_records or has_list(values) or place.key == LISTS
+            if may_be_folder and (is_in_array or "children" in values):
+                self.found.add(number, values)
+        is_value = place.is_in_object and place.key in OBJECT_KEYS
+        if not is_value and not place.is_skipped:
+            for record in self.records(number, place, values, has_records):
+                self.record_count += 1
+                self.bookmark_count = record.line
+                yield record
+        return {} if self.record_count > records_before else values
+
+    def records(
+        self,
+        number: int,
+        place: Place,
+        values: Mapping[str, JsonValue],
+        has_records: bool,
+    ) -> Iterator[FileRecord]:
+        """Yield the records of an object, which may be a bookmark, an empty
+        folder or an entry without URL.
+
+        ``has_records`` tells whether there are records of what is in it.
+        """
+        record = self.objects.record(self.bookmark_count + 1, values)
         if isinstance(record, Record):
-            self.add_bookmark(record, values.get(LISTS), parent.collection)
+            yield from self.bookmarks(record, values.get(LISTS), place.collection)
             return
         if has_records:
             return
-        if has_list:
-            # A browser has these folders from the start.
-            is_root = "root" in values
-            if container.number in self.found.by_number and not is_root:
-                folder = CollectionRecord(self.bookmark_count, container.collection)
-                self.add_record(folder)
+        if has_list(values):
+            # A browser has the folders among ROOTS from the start.
+            if number in self.found.by_number and str(values.get("guid")) not in ROOTS:
+                collection = self.folders.collection(number, place.collection)
+                yield CollectionRecord(self.bookmark_count, collection)
             return
-        # In a list, everything should be a bookmark or a folder. The key is
-        # that of the list. It is empty if the whole file is the list or the
-        # object.
-        has_list_key = container.key in LIST_KEYS or not container.key
-        is_separator = value_type == SEPARATOR_TYPE
-        if has_list_key and not parent.is_object and not is_separator:
-            if isinstance(record, CollectionRecord) and parent.collection:
-                record = record._replace(collection=parent.collection)
-            self.add_record(record)
+        if place.is_in_list and values.get("type") != SEPARATOR_TYPE:
+            if isinstance(record, CollectionRecord) and place.collection:
+                record = record._replace(collection=place.collection)
+            yield record
 
-    def add_bookmark(self, record: Record, lists: Any, collection: str) -> None:
-        """Add a bookmark that is in the folder with this path, or in lists
-        with these ids.
+    def bookmarks(
+        self, record: Record, lists: JsonValue, collection: str
+    ) -> Iterator[FileRecord]:
+        """Yield the record of a bookmark that is in the folder with this path,
+        or its records in lists with these ids.
         """
         paths: list[str] = []
         if isinstance(lists, list):
-            ids = [each for each in lists if not isinstance(each, dict)]
-            paths = [self.folders.path(each) for each in dict.fromkeys(ids)]
-            paths = list(filter(None, paths))
+            paths = [self.folders.path(each) for each in lists]
+            # Each list once, without those that are unknown.
+            paths = list(filter(None, dict.fromkeys(paths)))
         if paths:
             left_out = tuple(name for name in record.left_out if name != LISTS)
             record = record._replace(left_out=left_out)
         for path in paths or [collection]:
-            self.add_record(record._replace(collection=path or record.collection))
+            yield record._replace(collection=path or record.collection)
 
-    def add_record(self, record: FileRecord) -> None:
-        self.record_count += 1
-        self.bookmark_count = record.line
-        self.records.append(record)
 
-    def close(self) -> None:
-        """End the arrays and objects that the file leaves open."""
-        while self.container.parent is not None:
-            self.end_container()
+def scalar(value: Any) -> JsonValue:
+    """Return the value of an event without the type Decimal."""
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def shortened_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -304,17 +270,6 @@ def shortened_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield digits
 
 
-def only_url(line: int, values: Mapping[str, Any]) -> FileRecord:
-    """Return a Record if an object has a URL, without its other fields."""
-    nested = values.get(NESTED)
-    if isinstance(nested, dict) and nested.get("url"):
-        return Record(line)
-    for key, value in values.items():
-        if value and normalized(key) in NAMES["url"]:
-            return Record(line)
-    return InvalidRecord(line, "")
-
-
 def read(text: TextIO, deadline: Deadline | None = None) -> Iterator[FileRecord]:
     """Yield a record for each bookmark.
 
@@ -326,7 +281,6 @@ def read(text: TextIO, deadline: Deadline | None = None) -> Iterator[FileRecord]
     first = JsonReader()
     with suppress(UnreadableFile):
         deque(first.read(text, deadline), maxlen=0)
-    first.close()
     text.seek(0)
     yield from JsonReader(first.found).read(text)
 

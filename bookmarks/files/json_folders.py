@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any
 
 from .collection_names import join_path
-from .field_names import ANNOTATIONS, NAMES, NESTED, TEXT_KEYS
+from .field_names import ANNOTATIONS, NAMES, NESTED, TEXT_KEYS, as_text
+from .records import JsonValue
 
 # Keys of arrays in which everything should be a bookmark or a folder.
 LIST_KEYS = frozenset(
@@ -34,9 +34,13 @@ NOT_BOOKMARKS = frozenset(
     }
 )
 
+# The key of Karakeep's lists of bookmarks, and of the ids of its lists in a
+# bookmark.
+LISTS = "lists"
+
 # Keys whose values the reader needs, normalized.
 NEEDED_KEYS = LIST_KEYS.union(
-    {NESTED, "guid", "id", "parentid", "root", "type", "value"},
+    {NESTED, ANNOTATIONS, LISTS, "guid", "id", "parentid", "type", "value"},
     TEXT_KEYS,
     *NAMES.values(),
 )
@@ -51,8 +55,7 @@ SEPARATOR_TYPE = "text/x-moz-place-separator"
 # The "guid" of the folder in which Firefox repeats the bookmarks of each tag.
 TAGS_FOLDER = "tags________"
 
-# The folders that a browser has from the start. Firefox identifies them by
-# "guid", and Chrome by their keys in "roots".
+# The folders that a browser has from the start, by "guid".
 #
 # The names are those in the HTML files that the browser exports. A name is
 # empty if the folder's bookmarks are at the top level there.
@@ -63,37 +66,35 @@ ROOTS = {
     "unfiled_____": "Other Bookmarks",
     "mobile______": "Mobile Bookmarks",
     TAGS_FOLDER: "",
-    "other": "",
-    "synced": "",
+    # Chrome's other and mobile bookmarks
+    "82b081ec-3dd3-529c-8475-ab6c344590dd": "",
+    "4cf2e351-0e85-532b-bb37-df045d8f8d0f": "",
 }
-
-
-# The key of Karakeep's lists of bookmarks, and of the ids of its lists in a
-# bookmark.
-LISTS = "lists"
-
-# Keys of arrays that are values of the object around them, normalized.
-ARRAY_KEYS = {LISTS, ANNOTATIONS, *NAMES["tags"], *NAMES["note"]}
 
 # Of folders around a folder that are found by their ids, which might form a
 # cycle.
 MAX_LEVELS = 100
 
 
-def folder_name(values: Mapping[str, Any]) -> str:
-    """Return the name of the folder that has these values, or an empty string.
+def has_list(values: Mapping[str, JsonValue]) -> bool:
+    """Return whether an object with these values has a list of bookmarks, or
+    is an empty folder.
+    """
+    return values.get("type") in FOLDER_TYPES or not LIST_KEYS.isdisjoint(values)
 
-    The value True stands for an array or object, which is no name.
+
+def folder_name(values: Mapping[str, JsonValue]) -> str:
+    """Return the name of the folder that has these values, or an empty
+    string.
     """
     # A folder that a browser has from the start may have any title.
-    for key in ("guid", "root"):
-        identifier = values.get(key)
-        if identifier in ROOTS:
-            return ROOTS[identifier]
+    guid = str(values.get("guid"))
+    if guid in ROOTS:
+        return ROOTS[guid]
     for key in ("title", "name"):
-        name = values.get(key, True)
-        if name is not True:
-            return str(name or "")
+        name = as_text(values.get(key))
+        if name is not None:
+            return name
     return ""
 
 
@@ -106,18 +107,18 @@ class Folders:
 
     def __init__(self) -> None:
         # The names of the folders, and the ids of the folders around them.
-        self.by_number: dict[int, tuple[str, Any]] = {}
-        self.by_id: dict[Any, tuple[str, Any]] = {}
+        self.by_number: dict[int, tuple[str, str]] = {}
+        self.by_id: dict[str, tuple[str, str]] = {}
 
-    def add(self, number: int, values: Mapping[str, Any]) -> None:
+    def add(self, number: int, values: Mapping[str, JsonValue]) -> None:
         """Add the folder that has these values, if it has a name."""
         name = folder_name(values)
         if not name:
             return
-        folder = name, values.get("parentId")
+        folder = name, str(values.get("parentId"))
         self.by_number[number] = folder
-        if values.get("id") is not None:
-            self.by_id[values["id"]] = folder
+        if "id" in values:
+            self.by_id[str(values["id"])] = folder
 
     def collection(self, number: int, around: str) -> str:
         """Return the name of the collection for the contents of an object.
@@ -129,10 +130,11 @@ class Folders:
         name, parent_id = self.by_number[number]
         return join_path(self.path(parent_id) or around, name)
 
-    def path(self, folder_id: Any) -> str:
+    def path(self, folder_id: JsonValue) -> str:
         """Return the path of the folder with this id, or an empty string."""
+        following = str(folder_id)
         names: list[str] = []
-        while folder_id in self.by_id and len(names) < MAX_LEVELS:
-            name, folder_id = self.by_id[folder_id]
+        while following in self.by_id and len(names) < MAX_LEVELS:
+            name, following = self.by_id[following]
             names.append(name)
         return reduce(join_path, reversed(names), "")

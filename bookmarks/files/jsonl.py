@@ -18,9 +18,8 @@ from .records import FileRecord, InvalidRecord, to_dict
 
 
 def read(text: TextIO) -> Iterator[FileRecord]:
-    """Yield a record for each line that is not blank.
-
-    For an invalid line, it is an InvalidRecord with the reason.
+    """Yield a record for each line that is not blank, or an InvalidRecord if
+    it cannot be read.
     """
     objects = ObjectReader()
     for number, line in enumerate(read_lines(text), start=1):

@@ -11,21 +11,17 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from io import StringIO
-from typing import Any, TextIO
+from typing import TextIO
 
 from bookmarks.models import Bookmark, Collection
+from usergroups.api.fields import rfc_3339_text
 
 from .character_references import decode_text
 from .collection_names import join_path, split_path
 from .field_names import ObjectReader
 from .html_tokenizer import HtmlTokenizer, attributes
-from .records import (
-    CollectionRecord,
-    FileRecord,
-    InvalidRecord,
-    comma_list,
-    to_dict,
-)
+from .records import CollectionRecord, FileRecord, InvalidRecord, JsonValue
+from .tag_lists import comma_list
 
 START_OF_LIST = "<DL><p>\n"
 END_OF_LIST = "</DL><p>\n"
@@ -92,13 +88,13 @@ class NetscapeReader:
         self.objects = ObjectReader()
         # The values of the last link, which gets a title when its text ends,
         # and then perhaps a description.
-        self.link: dict[str, Any] = {}
+        self.link: dict[str, JsonValue] = {}
         self.link_line = 0
         # The name of the tag and the attributes of the open heading.
         self.heading: dict[str, str] = {}
         self.is_in_description = False
-        # The position in the text, and the URL, of an open link in a note.
-        self.link_in_note = 0, ""
+        # The URL of an open link in a note, or an empty string.
+        self.url_in_note = ""
         # Whether the file marks its bookmarks by DT, so that a link in a note
         # is not the next bookmark.
         self.has_items = False
@@ -143,9 +139,8 @@ class NetscapeReader:
             self.text.write(text)
 
     def start_tag(self, name: str, tag: re.Match[str]) -> None:
-        note = self.note
-        if note is not None and name in TAGS_IN_NOTES:
-            self.start_tag_in_note(note, name, tag)
+        if self.is_in_note and name in TAGS_IN_NOTES:
+            self.start_tag_in_note(name, tag)
             return
         if name == "a":
             values = attributes(tag)
@@ -177,9 +172,8 @@ class NetscapeReader:
         if name == "a" and self.heading:
             # The link is an anchor in the heading.
             return
-        note = self.note
-        if note is not None and name in TAGS_IN_NOTES:
-            self.end_link_in_note(note)
+        if self.is_in_note and name in TAGS_IN_NOTES:
+            self.end_link_in_note()
             return
         if name in TAGS_THAT_END_TEXT:
             self.end_text(is_closed=name == "a" or name in HEADINGS)
@@ -190,34 +184,28 @@ class NetscapeReader:
             self.end_list()
 
     @property
-    def note(self) -> StringIO | None:
-        """The text of a note, if a link or a list does not end it, or None."""
+    def is_in_note(self) -> bool:
+        """Whether a note is being read that a link or a list does not end."""
         may_have_links = self.has_items and self.list_tag == "dl"
-        return self.text if self.is_in_description and may_have_links else None
+        return may_have_links and self.is_in_description and self.text is not None
 
-    def start_tag_in_note(self, note: StringIO, name: str, tag: re.Match[str]) -> None:
+    def start_tag_in_note(self, name: str, tag: re.Match[str]) -> None:
         if name == "a":
-            self.end_link_in_note(note)
-            url = escape(attributes(tag).get("href", ""))
-            self.link_in_note = note.tell(), url
+            self.end_link_in_note()
+            self.url_in_note = escape(attributes(tag).get("href", ""))
         elif name in ("br", "li", "p"):
             self.add_text("\n")
 
-    def end_link_in_note(self, note: StringIO) -> None:
-        """Add the URL of a link to the note, unless it is the link's text."""
-        start, url = self.link_in_note
-        self.link_in_note = 0, ""
-        if url:
-            note.seek(start)
-            if note.read() != url:
-                self.add_text(f" ({url})")
+    def end_link_in_note(self) -> None:
+        """Add the URL of a link to the note, unless the link's text has it."""
+        url = self.url_in_note
+        self.url_in_note = ""
+        if url and self.text and not self.text.getvalue().endswith(url):
+            self.add_text(f" ({url})")
 
     def start_link(self, values: dict[str, str]) -> None:
         self.end_link()
         self.is_empty = False
-        if "created_at" in values:
-            # The same date, in whole seconds.
-            values.pop("add_date", None)
         url = values.pop("href")
         self.link = {
             **values,
@@ -247,7 +235,7 @@ class NetscapeReader:
         self.is_in_description = False
         if self.text is None:
             return
-        self.end_link_in_note(self.text)
+        self.end_link_in_note()
         text = self.text.getvalue().replace("\0", "")
         self.text = None
         if is_description:
@@ -301,7 +289,7 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     An empty folder has neither links nor folders. The collection of a link is
     the path of its folders.
     """
-    yield from NetscapeReader(text)
+    return iter(NetscapeReader(text))
 
 
 def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
@@ -360,24 +348,25 @@ def _headings(collection: Collection | None) -> list[str]:
 
 
 def _link(bookmark: Bookmark) -> str:
-    values = to_dict(bookmark)
     # Browsers read ADD_DATE, in whole seconds. CREATED_AT is for an import
     # into this service.
-    dates = (
+    tag = (
+        f'<A HREF="{_escape(bookmark.url)}" '
         f'ADD_DATE="{int(bookmark.created_at.timestamp())}" '
-        f'CREATED_AT="{values["created_at"]}"'
+        f'CREATED_AT="{rfc_3339_text(bookmark.created_at)}"'
     )
-    url = _escape(bookmark.url)
     tags = _escape(comma_list(bookmark.tags))
     if tags:
-        tags = f' TAGS="{tags}"'
-    link = f'<DT><A HREF="{url}" {dates}{tags}>{_escape(bookmark.title)}</A>'
-    if bookmark.note:
-        note = OUTER_SPACE.sub(
-            lambda space: f"&#{ord(space[0])};", _escape(bookmark.note)
-        )
-        link = f"{link}\n<DD>{note}"
-    return link
+        tag += f' TAGS="{tags}"'
+    link = f"<DT>{tag}>{_escape(bookmark.title)}</A>"
+    if not bookmark.note:
+        return link
+    note = OUTER_SPACE.sub(_character_reference, _escape(bookmark.note))
+    return f"{link}\n<DD>{note}"
+
+
+def _character_reference(space: re.Match[str]) -> str:
+    return f"&#{ord(space[0])};"
 
 
 def _escape(text: str) -> str:

@@ -1,11 +1,15 @@
 """The records that readers yield, and the values that writers write."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from bookmarks.models import Bookmark, Collection
-from bookmarks.tags import distinct
 from usergroups.api.fields import rfc_3339_text
+
+# A value of a file. Booleans are integers as well.
+JsonValue: TypeAlias = (
+    "str | int | float | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+)
 
 # The keys of a JSON object and the columns of a CSV file in an export. They
 # are also attributes of Record.
@@ -21,12 +25,12 @@ class Record(NamedTuple):
     # The number of the line on which the record begins. In a JSON file, the
     # number of the bookmark.
     line: int
-    url: Any = ""
+    url: JsonValue = ""
     title: str | None = ""
     # The name of the collection, or None.
     collection: str | None = None
     # A value for ``parse_date``. None and "" mean that there is no date.
-    created_at: Any = None
+    created_at: JsonValue = None
     # The names of values that the file has for the bookmark and that are not
     # imported, such as its icon.
     left_out: tuple[str, ...] = ()
@@ -49,19 +53,10 @@ class InvalidRecord(NamedTuple):
     # As in Record.
     line: int
     reason: str
-    title: Any = None
+    title: str | None = None
 
 
 FileRecord = Record | CollectionRecord | InvalidRecord
-
-
-def comma_list(tags: Iterable[str]) -> str:
-    """Return the tags as a text in which commas separate them.
-
-    A comma in a tag becomes a space.
-    """
-    without_commas = (tag.replace(",", " ").strip() for tag in tags)
-    return ",".join(distinct(filter(None, without_commas)))
 
 
 def to_dict(item: Bookmark | Collection) -> dict[str, Any]:
