@@ -10,7 +10,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiRequest, OpenApiResponse
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from usergroups.api import batches, cursors
+from usergroups.api import batches
 from usergroups.api.deadlines import TimeLimitExceeded
 from usergroups.api.errors import MissingField, Protected
 from usergroups.api.openapi import (
@@ -41,6 +41,13 @@ from usergroups.tokens.openapi import (
 from . import exceptions
 from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
 from .models import Bookmark
+from .serializers import (
+    AccessTokenListQuery,
+    BookmarkDeletionListQuery,
+    BookmarkListQuery,
+    CollectionListQuery,
+    TeamAccessTokenListQuery,
+)
 from .web_url import NO_SCHEME
 
 BOOKMARK: dict[str, Any] = {
@@ -76,15 +83,16 @@ list_bookmarks = bookmark_operation(
         "listed exactly once, unless an import changes its date meanwhile, or it "
         "changes during a list with `updated_since`."
     ),
-    query={
-        **page_query(BOOKMARK["id"], cursors.UPDATED),
-        "collection": "",  # lists the bookmarks in no collection
-        "url": BOOKMARK["url"],
-        "created_since": BOOKMARK["created_at"],
-        "updated_since": BOOKMARK["updated_at"],
-        "q": "reports",
-        "tag": ["reports"],
-    },
+    query=page_query(
+        BookmarkListQuery,
+        BOOKMARK["id"],
+        collection="",  # lists the bookmarks in no collection
+        url=BOOKMARK["url"],
+        created_since=BOOKMARK["created_at"],
+        updated_since=BOOKMARK["updated_at"],
+        q="reports",
+        tag=["reports"],
+    ),
     responses={200: page_response("A page of bookmarks.", bookmarks=[BOOKMARK])},
     errors=[INVALID_LIMIT, exceptions.InvalidCollection()],
 )
@@ -247,11 +255,12 @@ list_collections = collection_operation(
         "`created_at` or, with `updated_since`, by `updated_at`. Request `next` until "
         "it is null."
     ),
-    query={
-        **page_query(COLLECTION["id"], cursors.UPDATED),
-        "name": COLLECTION["name"],
-        "updated_since": COLLECTION["updated_at"],
-    },
+    query=page_query(
+        CollectionListQuery,
+        COLLECTION["id"],
+        name=COLLECTION["name"],
+        updated_since=COLLECTION["updated_at"],
+    ),
     responses={200: page_response("A page of collections.", collections=[COLLECTION])},
     errors=[INVALID_LIMIT],
 )
@@ -265,7 +274,7 @@ list_deletions = operation(
         "deleted, in whatever way, ordered by `deleted_at`. Request `next` until it is "
         "null. Deletions are listed for 90 days, unless the operator sets another time."
     ),
-    query={**page_query(RECORD_ID, cursors.DELETED), "since": SINCE},
+    query=page_query(BookmarkDeletionListQuery, RECORD_ID, since=SINCE),
     responses={
         200: page_response(
             "A page of deletions.",
@@ -446,10 +455,11 @@ list_access_tokens = access_token_operation(
         "Lists the access tokens of a user group, including expired and revoked ones, "
         "without their secrets."
     ),
-    query={
-        "user_group_id": "example_1",
-        **page_query(bytes.fromhex(ACCESS_TOKEN["id"])),
-    },
+    query=page_query(
+        AccessTokenListQuery,
+        bytes.fromhex(ACCESS_TOKEN["id"]),
+        user_group_id="example_1",
+    ),
     responses={
         200: page_response("A page of access tokens.", access_tokens=[ACCESS_TOKEN])
     },
@@ -547,10 +557,11 @@ list_team_access_tokens = access_token_operation(
         "token's environment, including expired and revoked ones, without their "
         "secrets."
     ),
-    query={
-        **page_query(bytes.fromhex(ACCESS_TOKEN["id"])),
-        "expires_before": ACCESS_TOKEN["expires_at"],
-    },
+    query=page_query(
+        TeamAccessTokenListQuery,
+        bytes.fromhex(ACCESS_TOKEN["id"]),
+        expires_before=ACCESS_TOKEN["expires_at"],
+    ),
     responses={
         200: page_response(
             "A page of access tokens.",

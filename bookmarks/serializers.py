@@ -31,6 +31,7 @@ from usergroups.api.page_queries import PageQuery
 from usergroups.api.pagination import PageEnvelope
 from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
+    DeletionListQuery,
     UserGroupIdQuery,
     UserGroupIdSerializer,
     UserGroupSerializer,
@@ -248,6 +249,10 @@ class BookmarkListQuery(PageQuery):
         ),
     )
 
+    def validate_tag(self, tags: list[str]) -> list[str]:
+        """Sort the tags, whose order does not matter."""
+        return sorted(tags)
+
 
 class BookmarkListEnvelope(PageEnvelope):
     bookmarks = BookmarkSerializer(many=True)
@@ -359,6 +364,10 @@ class CollectionListQuery(PageQuery):
 
 class CollectionListEnvelope(PageEnvelope):
     collections = CollectionSerializer(many=True)
+
+
+class BookmarkDeletionListQuery(DeletionListQuery):
+    """The query parameters of the list of deleted bookmarks and collections."""
 
 
 class DeletionSerializer(serializers.Serializer[Deletion]):

@@ -32,7 +32,6 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.db.versions import Modified
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
-from usergroups.serializers import DeletionListQuery
 from usergroups.tokens.models import TooManyTokens
 from usergroups.tokens.views import RotateTokenView, TokenView
 from usergroups.views import ApiTokenView
@@ -416,7 +415,7 @@ class CollectionView(AccessTokenView):
 
 
 class DeletionsView(AccessTokenView):
-    request_serializers = {"GET": DeletionListQuery}
+    request_serializers = {"GET": serializers.BookmarkDeletionListQuery}
     response_serializers = {"GET": serializers.DeletionListEnvelope}
 
     @openapi.list_deletions

@@ -15,21 +15,22 @@ from tests.servers import TIMEOUT, wait_until
 TRANSACTION_CONTROL = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 
 
-def load_content_types() -> None:
+def warm_up() -> None:
     """Read all content types, which Django keeps until a test flushes the
-    database.
+    database, and whether the database supports JSON.
 
     Otherwise, the number of queries would depend on the tests that ran before
     in this process.
     """
     ContentType.objects.get_for_models(*apps.get_models())
+    assert connection.features.supports_json_field
 
 
 def queries_of(call: Callable[..., Any], *args: Any) -> list[str]:
     """Return the SQL of each statement that ``call`` executes, without
     transaction control.
     """
-    load_content_types()
+    warm_up()
     with CaptureQueriesContext(connection) as captured:
         call(*args)
     return [

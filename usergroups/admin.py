@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -15,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import requires_confirmation
-from .admin_tools.fields import JSONObjectFormField
+from .admin_tools.fields import JSONObjectFormField, ModelField
 from .admin_tools.history import RESTORE_PARAM, log_rows
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
@@ -82,40 +83,31 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     }
     empty_text = _("Applications create user groups with POST /api/user.")
 
-    # These fields can be set only for a new group.
+    readonly_fields = ("created_at", "updated_at")
     fixed_fields = ("team", "environment", "provided_id")
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
             return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
-        own_fields = ("name", *self.fixed_fields, "created_at", "updated_at")
+        own_fields = ("name", *self.fixed_fields, *self.readonly_fields)
         json_classes = []
-        # properties may be null
-        texts = [stored_text(obj, name) or "" for name in JSON_FIELDS]
-        is_long = any(len(text) > MAX_OPEN for text in texts)
         # A restored value must be seen before it is saved.
-        if is_long and RESTORE_PARAM not in request.GET:
+        if has_long_json(obj) and RESTORE_PARAM not in request.GET:
             json_classes.append("collapse")
         return [
             (None, {"fields": own_fields}),
             ("JSON", {"fields": JSON_FIELDS, "classes": json_classes}),
         ]
 
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: UserGroup | None = None
-    ) -> tuple[str, ...]:
-        if obj is None:
-            return ()
-        return (*self.fixed_fields, "created_at", "updated_at")
-
     def formfield_for_dbfield(
-        self, db_field: Any, request: HttpRequest, **kwargs: Any
-    ) -> Any:
+        self, db_field: ModelField, request: HttpRequest, **kwargs: Any
+    ) -> forms.Field | None:
         """Validate JSON as the API does."""
         if not isinstance(db_field, models.JSONField):
             return super().formfield_for_dbfield(db_field, request, **kwargs)
+        serializer = UserGroupUpdateSerializer()
         return JSONObjectFormField(
-            UserGroupUpdateSerializer().fields[db_field.name],
+            serializer.fields[db_field.name],
             empty=db_field.get_default(),
             label=capfirst(db_field.verbose_name),
             help_text=db_field.help_text,
@@ -126,16 +118,16 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         environment.
         """
         related = super().get_related(request, obj)
-        if can_view(self.admin_site, request, ApiToken):
-            tokens: Any = self.admin_site.get_model_admin(ApiToken)
-            query = {
-                "team__id__exact": obj.team_id,
-                "environment__exact": obj.environment,
-            }
-            summary = tokens.related_list(request, query)
-            summary["name"] = gettext("API tokens of its team and environment")
-            related.append(summary)
-        return related
+        if not can_view(self.admin_site, request, ApiToken):
+            return related
+        tokens: Any = self.admin_site.get_model_admin(ApiToken)
+        query = {
+            "team__id__exact": obj.team_id,
+            "environment__exact": obj.environment,
+        }
+        summary: RelatedList = tokens.related_list(request, query)
+        summary["name"] = gettext("API tokens of its team and environment")
+        return [*related, summary]
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         """Match the groups with these user group tokens, for Find."""
@@ -154,20 +146,19 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     )
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         user_groups = list(queryset)
-        for user_group in user_groups:
-            scope = {
-                "team": user_group.team_id,
-                "environment": user_group.environment,
-            }
-            UserGroup.objects.rotate_token(user_group.provided_id, scope)
+        for each in user_groups:
+            scope = {"team": each.team_id, "environment": each.environment}
+            UserGroup.objects.rotate_token(each.provided_id, scope)
         message = gettext_noop("Rotated the user group token.")
         log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
         number = intcomma(len(user_groups))
         return gettext("User group tokens rotated: %(number)s.") % {"number": number}
 
     def has_reveal_permission(self, request: HttpRequest) -> bool:
+        if not self.has_view_permission(request):
+            return False
         permission = f"{self.opts.app_label}.reveal_usergroup_token"
-        return self.has_view_permission(request) and request.user.has_perm(permission)
+        return request.user.has_perm(permission)
 
     @admin.action(
         description=_("Reveal the user group tokens of selected user groups"),
@@ -187,5 +178,16 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
             "The history of each user group records that you revealed its token."
         )
         # None, because the group replaces no other, as a rotated token would.
-        secrets = [(user_group, user_group.token, None) for user_group in user_groups]
-        return self.render_secrets(request, gettext("User group tokens"), text, secrets)
+        secrets = [(each, each.token, None) for each in user_groups]
+        title = gettext("User group tokens")
+        return self.render_secrets(request, title, text, secrets)
+
+
+def has_long_json(user_group: UserGroup) -> bool:
+    """Return whether the page shows the JSON of a user group collapsed."""
+    for name in JSON_FIELDS:
+        # None for null
+        text = stored_text(user_group, name) or ""
+        if len(text) > MAX_OPEN:
+            return True
+    return False

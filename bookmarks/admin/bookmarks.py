@@ -1,7 +1,8 @@
 """The admin of bookmarks."""
 
-from typing import Any, ClassVar
+from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
@@ -18,8 +19,6 @@ from .imports import ImportingAdmin
 from .moves import MovingAdmin
 from .owned import OWNER_COLUMNS, DistributedAdmin
 
-EDITABLE = ("collection", "title", "tags", "note")  # on the page of a bookmark
-
 
 @admin.register(Bookmark)
 class BookmarkAdmin(
@@ -29,9 +28,11 @@ class BookmarkAdmin(
     list_filter = (*DistributedAdmin.list_filter, ("collection", AutocompleteFilter))
     search_fields = ("url", "title", "tags", "note")
     find_fields = ("id",)
+    fixed_fields = ("user_group",)
+    readonly_fields = ("url_link", "id", "created_at", "updated_at")
     # Only the default ordering, by creation, has an index on every database.
     sortable_by = ()
-    autocomplete_fields: ClassVar[Any] = ("user_group", "collection")
+    autocomplete_fields = ("user_group", "collection")
     actions = ("move", "delete_selected")
     object_actions = {"move": _("Move")}
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
@@ -57,15 +58,15 @@ class BookmarkAdmin(
             return Q(url_digest=digest)
         return Q()
 
-    def details(self, row: Bookmark) -> list[Any]:
+    def details(self, row: Bookmark) -> list[object]:
         return [row.title, row.user_group]
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # Order a filtered list as an index does. Otherwise, PostgreSQL might
         # read the bookmarks of all groups.
-        filters = {"user_group__id__exact", "collection__id__exact"}
-        if filters & request.GET.keys():
-            return ("-user_group_id", "-created_at", "-id")
+        for name in ("user_group__id__exact", "collection__id__exact"):
+            if name in request.GET:
+                return ("-user_group_id", "-created_at", "-id")
         return self.ordering
 
     def get_fields(
@@ -73,15 +74,8 @@ class BookmarkAdmin(
     ) -> tuple[str, ...]:
         if obj is None:
             return ("user_group", "url", "title", "tags", "note")
-        return (*EDITABLE, "user_group", "url_link", "id", "created_at", "updated_at")
-
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: Bookmark | None = None
-    ) -> tuple[str, ...]:
-        if obj is None:
-            return ()
-        fields = self.get_fields(request, obj)
-        return tuple(name for name in fields if name not in EDITABLE)
+        editable = ("collection", "title", "tags", "note")
+        return (*editable, *self.fixed_fields, *self.readonly_fields)
 
     def get_form(
         self,
@@ -89,11 +83,14 @@ class BookmarkAdmin(
         obj: Bookmark | None = None,
         change: bool = False,
         **kwargs: Any,
-    ) -> Any:
+    ) -> "type[forms.ModelForm[Bookmark]]":
         form = super().get_form(request, obj, change, **kwargs)
+        if obj is None:
+            return form
+        field = form.base_fields.get("collection")
         # The field is missing if the user may only view the bookmark.
-        if obj is not None and "collection" in form.base_fields:
-            limit_to_group(form.base_fields["collection"], obj.user_group)
+        if isinstance(field, forms.ModelChoiceField):
+            limit_to_group(field, obj.user_group)
         return form
 
     @admin.display(description="URL")

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import Collection
+from usergroups.admin_tools.autocomplete import set_query_params
 from usergroups.admin_tools.fields import is_valid_value
 from usergroups.models import UserGroup
 
@@ -22,20 +24,14 @@ class CollectionAdmin(DistributedAdmin[Collection]):
     list_display = ("name", *OWNER_COLUMNS, "created")
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")
-    fields = ("user_group", "name", "id", "created_at", "updated_at")
+    fixed_fields = ("user_group",)
+    readonly_fields = ("id", "created_at", "updated_at")
+    fields = ("user_group", "name", *readonly_fields)
     empty_text = _("Applications create collections with POST /v1/collections.")
     deletion_note = _(
         "The bookmarks are kept, without a collection. If bookmarks become duplicates, "
         "only the oldest is kept."
     )
-
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: Collection | None = None
-    ) -> tuple[str, ...]:
-        generated = ("id", "created_at", "updated_at")
-        if obj is None:
-            return generated
-        return (*generated, "user_group")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Collection], search_term: str
@@ -47,13 +43,13 @@ class CollectionAdmin(DistributedAdmin[Collection]):
         return super().get_search_results(request, queryset, search_term)
 
 
-def limit_to_group(field: Any, user_group: UserGroup) -> None:
+def limit_to_group(
+    field: "forms.ModelChoiceField[Model]", user_group: UserGroup
+) -> None:
     """Let a form field for a collection accept and offer only those of the
     user group.
     """
     collections = user_group.collections.for_write()
     field.queryset = collections.select_related("user_group__team")
-    # The admin wraps the widget in one with links to other forms.
-    widget = getattr(field.widget, "widget", field.widget)
-    widget.query_params = {USER_GROUP_PARAM: user_group.pk}
+    set_query_params(field, {USER_GROUP_PARAM: user_group.pk})
     field.error_messages["invalid_choice"] = _("The user group has no such collection.")

@@ -36,11 +36,12 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
         self, request: HttpRequest, field_path: str, obj: Model
     ) -> list[tuple[str, str]]:
         links = super().get_related_links(request, field_path, obj)
-        if field_path == "user_group":
-            for name in EXPORT_FORMATS:
-                text = gettext("Export as %(format)s") % {"format": name.upper()}
-                query = urlencode({field_path: obj.pk, "format": name})
-                links.append((text, f"{self.url_of('export')}?{query}"))
+        if field_path != "user_group":
+            return links
+        for name in EXPORT_FORMATS:
+            text = gettext("Export as %(format)s") % {"format": name.upper()}
+            query = urlencode({"user_group": obj.pk, "format": name})
+            links.append((text, f"{self.url_of('export')}?{query}"))
         return links
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:
@@ -74,12 +75,15 @@ def export(user_group: UserGroup, format_name: str) -> HttpResponseBase:
     Raises StorageUnavailable and TimeLimitExceeded.
     """
     deadline = Deadline(usergroups_conf.call_time_limit())
-    file_name = f"{slugify(user_group.name) or 'bookmarks'}.{format_name}"
-    headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
+    stem = slugify(user_group.name) or "bookmarks"
+    disposition = f'attachment; filename="{stem}.{format_name}"'
     # Close the generator also after an error, because it keeps a transaction
     # open.
     with closing(load(user_group)) as items:
         text = EXPORT_FORMATS[format_name].write(items)
         return download(
-            text, deadline, content_type=MEDIA_TYPES[format_name], headers=headers
+            text,
+            deadline,
+            content_type=MEDIA_TYPES[format_name],
+            headers={"Content-Disposition": disposition},
         )

@@ -48,23 +48,27 @@ class DetailedReport(Report):
 
     def refuse(self, line: int, reason: str) -> None:
         super().refuse(line, reason)
-        if len(self.refused_records) < MAX_DETAILS:
-            url = self.text_of_record("url")
-            title = self.text_of_record("title")
-            self.refused_records.append(RefusedRecord(line, url, title, reason))
+        if len(self.refused_records) == MAX_DETAILS:
+            return
+        url = self.text_of_record("url")
+        title = self.text_of_record("title")
+        self.refused_records.append(RefusedRecord(line, url, title, reason))
 
     def text_of_record(self, name: str) -> str:
-        """Return the beginning of a value of the current record."""
-        value = getattr(self.record, name, None) or ""
-        return printable(str(value)[:MAX_TEXT])
+        """Return the beginning of a value of the current record, or an empty
+        text if the record has no such value.
+        """
+        text = str(getattr(self.record, name, None) or "")
+        return printable(text[:MAX_TEXT])
 
     @property
     def refused_places(self) -> list[tuple[str, str]]:
         """The places in the file and the reason of each group of refusals."""
-        return [
-            (capfirst(positions(self.format_name, refusal)), refusal.reason)
-            for refusal in self.refusals
-        ]
+        places = []
+        for refusal in self.refusals:
+            place = capfirst(positions(self.format_name, refusal))
+            places.append((place, refusal.reason))
+        return places
 
     @property
     def refused_csv(self) -> str:

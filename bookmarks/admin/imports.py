@@ -25,11 +25,12 @@ from bookmarks.files.content import UnreadableFile, open_content
 from bookmarks.files.decoding import encoding_name
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.models import Bookmark, Collection
-from usergroups.admin_tools.autocomplete import autocomplete_field
+from usergroups.admin_tools.autocomplete import autocomplete_field, set_query_params
 from usergroups.admin_tools.history import log_rows
 from usergroups.admin_tools.pages import let_browsers_go_back
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.deadlines import Deadline
+from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
 from .collections import USER_GROUP_PARAM
@@ -73,9 +74,10 @@ class ImportForm(forms.Form):
         self, model_admin: "ImportingAdmin", *args: Any, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
+        site = model_admin.admin_site
         user_group: Any = Bookmark._meta.get_field("user_group")
         collection: Any = Bookmark._meta.get_field("collection")
-        site = model_admin.admin_site
+        group_choice = autocomplete_field(user_group, site)
         choice = autocomplete_field(
             collection,
             site,
@@ -83,16 +85,13 @@ class ImportForm(forms.Form):
         )
         # Offer the collections of the user group if it is known.
         if "user_group" in self.initial:
-            choice.widget.query_params = {USER_GROUP_PARAM: self.initial["user_group"]}
-        self.fields = {
-            "user_group": autocomplete_field(user_group, site),
-            "file": self.fields["file"],
-            "collection": choice,
-            **self.fields,
-        }
+            set_query_params(choice, {USER_GROUP_PARAM: self.initial["user_group"]})
+        self.fields["user_group"] = group_choice
+        self.fields["collection"] = choice
+        self.order_fields(["user_group", "file", "collection"])
 
     def clean_encoding(self) -> str | None:
-        label = self.cleaned_data["encoding"]
+        label: str = self.cleaned_data["encoding"]
         if not label:
             return None
         try:
@@ -102,8 +101,11 @@ class ImportForm(forms.Form):
 
     def clean_collection(self) -> Collection | None:
         collection: Collection | None = self.cleaned_data["collection"]
-        user_group = self.cleaned_data.get("user_group")
-        if collection and user_group and collection.user_group_id != user_group.pk:
+        user_group: UserGroup | None = self.cleaned_data.get("user_group")
+        # The choice of a user group may have an error of its own.
+        if collection is None or user_group is None:
+            return collection
+        if collection.user_group_id != user_group.pk:
             text = gettext("The user group has no such collection.")
             raise forms.ValidationError(text)
         return collection
@@ -142,7 +144,8 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
     def get_urls(self) -> list[URLPattern]:
         # Under ATOMIC_REQUESTS, an import that fails would also roll back the
         # bookmarks that it has already stored.
-        non_atomic = transaction.non_atomic_requests(router.db_for_write(Bookmark))
+        database = router.db_for_write(Bookmark)
+        non_atomic = transaction.non_atomic_requests(database)
         # The decorator sets an attribute, which a method does not allow, but a
         # partial does.
         view = non_atomic(partial(self.import_view))
@@ -154,7 +157,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
     ) -> list[tuple[str, str]]:
         links = super().get_related_links(request, field_path, obj)
         if field_path == "user_group" and self.has_import_permission(request):
-            query = urlencode({field_path: obj.pk})
+            query = urlencode({"user_group": obj.pk})
             links.append((gettext("Import"), f"{self.url_of('import')}?{query}"))
         return links
 
@@ -162,8 +165,9 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         """Return whether the user may add bookmarks, and collections, which
         the file may also contain.
         """
-        permission = f"{self.opts.app_label}.add_collection"
-        return self.has_add_permission(request) and request.user.has_perm(permission)
+        if not self.has_add_permission(request):
+            return False
+        return request.user.has_perm(f"{self.opts.app_label}.add_collection")
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
         """Show the form, or import or check a file and show the report."""
@@ -171,15 +175,16 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
             raise PermissionDenied
         if request.method != "POST":
             initial = self.get_changeform_initial_data(request)
-            return self.render_import(request, ImportForm(self, initial=initial))
+            form = ImportForm(self, initial=initial)
+            return self.render_import(request, form)
         form = ImportForm(self, request.POST, request.FILES)
         if not form.is_valid():
             return self.render_import(request, form)
         dry_run = "check" in request.POST
         report = self.store_file(request, form.cleaned_data, dry_run)
         # for the next file
-        new_form = ImportForm(self, initial={"user_group": report.user_group})
-        return self.render_import(request, new_form, report=report)
+        form = ImportForm(self, initial={"user_group": report.user_group})
+        return self.render_import(request, form, report)
 
     def store_file(
         self, request: HttpRequest, values: dict[str, Any], dry_run: bool
@@ -214,6 +219,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         # makemessages does not look into f-strings.
         message = gettext_noop("Imported bookmarks")
         entry = (report.user_group, f"{message}: {number}")
+        # The report is shown even if the history cannot be written.
         with suppress(Error):
             log_rows(request.user, CHANGE, [entry])
 
@@ -239,14 +245,16 @@ def store_records(values: dict[str, Any], report: DetailedReport) -> None:
     """Store the bookmarks of the file, and report the new collections."""
     begin = timezone.now()
     records = read(values["content"], report.format_name, values["encoding"])
+    deadline = Deadline(usergroups_conf.call_time_limit())
     store(
         report.user_group,
         report.watch(records),
         report,
         values["collection"],
         values["update"],
-        deadline=Deadline(usergroups_conf.call_time_limit()),
+        deadline=deadline,
     )
-    new = report.user_group.collections.for_write().filter(created_at__gte=begin)
-    names = new.order_by("name").values_list("name", flat=True)
+    collections = report.user_group.collections.for_write()
+    new = collections.filter(created_at__gte=begin).order_by("name")
+    names = new.values_list("name", flat=True)
     report.collections = list(names[:MAX_DETAILS])

@@ -1,6 +1,7 @@
 """The action that moves bookmarks to a collection."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -39,13 +40,14 @@ class MoveForm(ConfirmationForm):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         user_group = self.rows[0].user_group
-        if any(bookmark.user_group_id != user_group.pk for bookmark in self.rows):
+        others = [row for row in self.rows if row.user_group_id != user_group.pk]
+        if others:
             self.refusals = [gettext("Select the bookmarks of one user group.")]
         field: Any = Bookmark._meta.get_field("collection")
         choice = autocomplete_field(field, self.model_admin.admin_site, help_text="")
         limit_to_group(choice, user_group)
-        # The choice of a collection comes before that of none.
-        self.fields = {"collection": choice, **self.fields}
+        self.fields["collection"] = choice
+        self.order_fields(["collection", "no_collection"])
 
     def clean(self) -> None:
         """Require a collection or ``no_collection``, but not both."""
@@ -82,36 +84,36 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
         collections, by the rules of the API.
         """
         rows = list(queryset)
-        if collection is not None and not lock(collection):
-            return gettext("The collection no longer exists. Nothing was changed.")
         name = gettext("No collection")
-        collection_id = None
         if collection is not None:
+            if not lock(collection):
+                return gettext("The collection no longer exists. Nothing was changed.")
             name = collection.name
-            collection_id = collection.pk
-        to_move = {row.pk: row for row in rows if row.collection_id != collection_id}
-        # for each id the moved bookmark, None, or a Duplicate
-        results: list[Any] = []
+        to_move = {row.pk: row for row in rows if row.collection != collection}
+        outcomes: Sequence[tuple[object, bool]] = []
         if rows:
             ids = [str(pk) for pk in to_move]
             user_group = rows[0].user_group
             outcomes = Bookmark.objects.move_by_ids(user_group, ids, collection)
-            results = [result for result, _ in outcomes]
-        moved = [result for result in results if isinstance(result, Bookmark)]
-        messages = [
-            (row, move_message(to_move[row.pk].collection, collection)) for row in moved
-        ]
+        messages = []
+        duplicates = 0
+        # A bookmark that no longer exists has no result.
+        for result, _changed in outcomes:
+            if isinstance(result, Bookmark):
+                old = to_move[result.pk].collection
+                messages.append((result, move_message(old, collection)))
+            elif isinstance(result, Duplicate):
+                duplicates += 1
         log_rows(request.user, CHANGE, messages)
-        duplicates = [result for result in results if isinstance(result, Duplicate)]
         text = gettext(
             "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
             "Not moved because of a duplicate: %(duplicates)s."
         )
         return text % {
             "name": name,
-            "moved": intcomma(len(moved)),
+            "moved": intcomma(len(messages)),
             "there": intcomma(len(rows) - len(to_move)),
-            "duplicates": intcomma(len(duplicates)),
+            "duplicates": intcomma(duplicates),
         }
 
 
@@ -119,9 +121,8 @@ def lock(collection: Collection) -> bool:
     """Lock a collection, so that it cannot be deleted until the transaction
     ends, and return whether it still exists.
     """
-    stored = Collection.objects.for_write().filter(
-        pk=collection.pk, user_group=collection.user_group_id
-    )
+    collections = Collection.objects.for_write()
+    stored = collections.filter(pk=collection.pk, user_group=collection.user_group_id)
     # The lock still lets other transactions add bookmarks to the collection.
     return stored.select_for_update(no_key=True).first() is not None
 
@@ -131,4 +132,5 @@ def move_message(old: Collection | None, new: Collection | None) -> str:
     would write.
     """
     values = {"collection": [kept_row(old), kept_row(new)]}
-    return json.dumps([{"changed": {"fields": ["Collection"], "values": values}}])
+    changed = {"fields": ["Collection"], "values": values}
+    return json.dumps([{"changed": changed}])

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.cells import two_lines
+from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M
 from usergroups.db.announcements import announce_update
@@ -27,25 +28,25 @@ class Owned(Protocol):
 class OwnedAdmin(OperatorAdmin[M]):
     """An admin of rows that belong to a user group."""
 
-    list_filter: ClassVar[Any] = (
+    list_filter: ClassVar[ListFilters] = (
         ("user_group", AutocompleteFilter),
         ("user_group__team", AutocompleteFilter),
     )
     list_select_related: ClassVar[tuple[str, ...]] = ("user_group__team",)
     deferred_fields = ("user_group__mapping", "user_group__properties")
-    autocomplete_fields: ClassVar[Any] = ("user_group",)
+    autocomplete_fields: ClassVar[tuple[str, ...]] = ("user_group",)
     ordering = ("-id",)
 
     @admin.display(description=_("user group"))
     def user_group_link(self, row: Owned) -> str:
         group = row.user_group
         # Both may be empty.
-        identity = [each for each in (group.provided_id, group.environment) if each]
+        identity = filter(None, [group.provided_id, group.environment])
         text = two_lines(group.name, ", ".join(identity))
         return self.link_to(group, text)
 
     @admin.display(description=_("team"))
-    def team_link(self, row: Any) -> str:
+    def team_link(self, row: Owned) -> str:  # type: ignore[override]
         return self.link_to(row.user_group.team)
 
 

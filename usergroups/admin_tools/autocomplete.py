@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import admin
 from django.contrib.admin import widgets
+from django.contrib.admin.views.main import ChangeList
 from django.db import models, router
 
-from .fields import ForeignKey, is_valid_value
+from .fields import ForeignKey, valid_values
 
 
 class AutocompleteSelect(widgets.AutocompleteSelect):
@@ -40,8 +41,7 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
         """Return the options to render, which are the selected ones."""
         # Django's widget queries for every submitted value, and raises an
         # error for malformed ones.
-        target = self.field.target_field
-        valid = [key for key in value if is_valid_value(target, key)]
+        valid = valid_values(self.field.target_field, value)
         return super().optgroups(name, valid, attrs)
 
 
@@ -49,32 +49,42 @@ def required_relations(model: type[models.Model]) -> Iterator[str]:
     """Yield the lookups of a model's required foreign keys, and of those of
     the models that they refer to.
 
-    The name of a row, which a form shows, may contain the names of these rows.
-    ``select_related()`` without lookups would follow the same keys, but it is
-    deprecated.
+    A form shows the names of rows, which may contain the names of the rows
+    that they refer to.
     """
     for field in model._meta.fields:
-        if isinstance(field, models.ForeignKey) and not field.null:
-            yield field.name
-            for lookup in required_relations(field.remote_field.model):
-                yield f"{field.name}__{lookup}"
+        if not isinstance(field, models.ForeignKey) or field.null:
+            continue
+        yield field.name
+        for lookup in required_relations(field.remote_field.model):
+            yield f"{field.name}__{lookup}"
 
 
 def autocomplete_field(
     field: ForeignKey, admin_site: admin.AdminSite, **kwargs: Any
-) -> Any:
+) -> "forms.ModelChoiceField[models.Model]":
     """Return a form field for a foreign key, with autocompletion.
 
     It reads the rows from the database for writes.
     """
     model = field.remote_field.model
-    rows = model._default_manager.using(router.db_for_write(model))
+    database = router.db_for_write(model)
+    rows = model._default_manager.using(database)
     related = list(required_relations(model))
-    # Without lookups, select_related() would mean all relations.
+    # select_related() without lookups is deprecated.
     if related:
         rows = rows.select_related(*related)
-    widget = AutocompleteSelect(field, admin_site, using=rows.db)
-    return field.formfield(queryset=rows, widget=widget, **kwargs)
+    widget = AutocompleteSelect(field, admin_site, using=database)
+    return field.formfield(queryset=rows, widget=widget, **kwargs)  # type: ignore[return-value]
+
+
+def set_query_params(field: forms.Field, query_params: dict[str, object]) -> None:
+    """Add parameters to the URL from which the browser loads the choices of an
+    autocomplete field.
+    """
+    # The admin wraps the widget in one with links to other forms.
+    widget: Any = getattr(field.widget, "widget", field.widget)
+    widget.query_params = query_params
 
 
 class AutocompleteFilter(admin.FieldListFilter):
@@ -82,7 +92,7 @@ class AutocompleteFilter(admin.FieldListFilter):
     of all rows.
     """
 
-    field: Any
+    field: ForeignKey
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -98,17 +108,17 @@ class AutocompleteFilter(admin.FieldListFilter):
     def expected_parameters(self) -> list[str | None]:
         return [self.lookup]
 
-    def choices(self, changelist: Any) -> Iterator[Any]:
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
         """Yield the context of the template: the form field, and the names and
         values of the other filters, which the form sends as hidden inputs.
         """
-        used: Any = self.used_parameters.get(self.lookup, [None])
-        form = forms.Form(initial={self.lookup: used[-1]}, auto_id="filter_%s")
-        form.fields[self.lookup] = autocomplete_field(
-            self.field, changelist.model_admin.admin_site, required=False
-        )
+        name = self.lookup
+        site = changelist.model_admin.admin_site
+        used: Any = self.used_parameters.get(name, [None])
+        form = forms.Form(initial={name: used[-1]}, auto_id="filter_%s")
+        form.fields[name] = autocomplete_field(self.field, site, required=False)
         others = []
-        for name, values in changelist.filter_params.items():
-            if name != self.lookup:
-                others += [(name, value) for value in values]
-        yield {"field": form[self.lookup], "others": others}
+        for other, values in changelist.filter_params.items():
+            if other != name:
+                others += [(other, value) for value in values]
+        yield {"field": form[name], "others": others}

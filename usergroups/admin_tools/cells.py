@@ -27,14 +27,16 @@ def badge(kind: str, text: str) -> str:
 def time_element(at: datetime, text: str) -> str:
     """Return HTML with the exact time as a tooltip."""
     exact = localize(localtime(at))
+    machine_readable = at.isoformat()
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), exact, text
+        '<time datetime="{}" title="{}">{}</time>', machine_readable, exact, text
     )
 
 
 def short_date(at: datetime) -> str:
     """Return the content of a cell with a date."""
-    return time_element(at, date_format(localtime(at), "DATE_FORMAT"))
+    text = date_format(localtime(at), "DATE_FORMAT")
+    return time_element(at, text)
 
 
 def relative_time(at: datetime | None) -> str | None:

@@ -1,7 +1,7 @@
 """The list of all changes in the admin."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
@@ -19,10 +19,17 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .autocomplete import AutocompleteFilter
-from .fields import ModelField, indent_json, is_valid_value
-from .history import RESTORE_PARAM, Change, changes_of, message_of, operator_name
-from .lists import OperatorChangeList, OperatorListAdmin
-from .pages import admin_url, can_view
+from .fields import ModelField, indent_json, valid_values
+from .history import (
+    RESTORE_PARAM,
+    Change,
+    changes_of,
+    message_of,
+    model_of,
+    operator_name,
+)
+from .lists import ListFilters, OperatorChangeList, OperatorListAdmin
+from .pages import ModelAdmin, admin_url, can_view
 
 MAX_OPEN = 100
 """The number of characters of a value above which it is collapsed."""
@@ -35,17 +42,19 @@ class ObjectFilter(admin.SimpleListFilter):
     title = _("object")
     parameter_name = "content_type"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
-        types = model_admin.visible_content_types(request)
-        return [(each.pk, capfirst(each.name)) for each in types]
+    def lookups(
+        self, request: HttpRequest, model_admin: ModelAdmin[LogEntry]
+    ) -> list[tuple[str, str]]:
+        types = visible_content_types(model_admin.admin_site, request)
+        return [(str(each.pk), capfirst(each.name)) for each in types]
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[LogEntry]
     ) -> QuerySet[LogEntry]:
-        key: Any = self.value()
+        key = self.value()
         if not key:
             return queryset
-        return queryset.filter(content_type=key)
+        return queryset.filter(content_type=int(key))
 
 
 class ChangesList(OperatorChangeList):
@@ -89,35 +98,24 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
     ) -> type[ChangeList]:
         return ChangesList
 
-    def get_list_filter(self, request: HttpRequest) -> Any:
+    def get_list_filter(self, request: HttpRequest) -> ListFilters:
         """Leave out the filter by user for those who may not view accounts,
-        because it offers accounts.
+        because it offers all accounts.
 
-        The names in the list are links that filter it.
+        They can still filter by a user whom the list shows: the names are
+        links.
         """
         if can_view(self.admin_site, request, get_user_model()):
             return self.list_filter
-        return [each for each in self.list_filter if each != USER_FILTER]
-
-    def visible_content_types(self, request: HttpRequest) -> list[ContentType]:
-        """Return the content types of the models that the user may view.
-
-        LogEntry is left out, because the permission to view it depends on
-        these models.
-        """
-        visible = [
-            model
-            for model in self.admin_site._registry
-            if model is not LogEntry and can_view(self.admin_site, request, model)
-        ]
-        return list(ContentType.objects.get_for_models(*visible).values())
+        return tuple(each for each in self.list_filter if each != USER_FILTER)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LogEntry]:
-        types = self.visible_content_types(request)
-        return super().get_queryset(request).filter(content_type__in=types)
+        entries = super().get_queryset(request)
+        types = visible_content_types(self.admin_site, request)
+        return entries.filter(content_type__in=types)
 
     def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return bool(self.visible_content_types(request))
+        return bool(visible_content_types(self.admin_site, request))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -139,31 +137,51 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
         return format_html('<a href="?{}">{}</a>', query, operator_name(entry))
 
     @admin.display(description=_("object"))
-    def changed_object(self, entry: Any) -> str:
+    def changed_object(self, entry: LogEntry) -> str:
         shown = entry.object_repr
         if not entry.is_deletion():
             url = self.url_of_object(entry)
             shown = format_html('<a href="{}">{}</a>', url, shown)
-        return format_html("{}: {}", capfirst(entry.content_type.name), shown)
+        kind = capfirst(entry.content_type.name)  # type: ignore[union-attr]
+        return format_html("{}: {}", kind, shown)
 
     @admin.display(description=_("change"))
-    def change(self, entry: Any) -> str:
+    def change(self, entry: LogEntry) -> str:
         """Return the message, the old and the new values, and a link that
         restores the old ones if that is possible.
         """
-        rendered = [[show_values(each)] for each in changes_of(entry)]
-        restore = ""
-        if entry.is_restorable:
-            query = urlencode({RESTORE_PARAM: entry.pk})
-            address = f"{self.url_of_object(entry)}?{query}"
-            restore = format_html('<a href="{}">{}</a>', address, gettext("Restore"))
-        values = format_html_join("", "{}", rendered)
-        return format_html("{} {}{}", message_of(entry), values, restore)
+        parts = [message_of(entry), " "]
+        parts += [show_values(each) for each in changes_of(entry)]
+        if entry.is_restorable:  # type: ignore[attr-defined]
+            parts.append(self.restoring_link(entry))
+        return format_html_join("", "{}", [[part] for part in parts])
 
-    def url_of_object(self, entry: Any) -> str:
+    def restoring_link(self, entry: LogEntry) -> str:
+        """Return a link to the form of the object with the old values."""
+        query = urlencode({RESTORE_PARAM: entry.pk})
+        address = f"{self.url_of_object(entry)}?{query}"
+        return format_html('<a href="{}">{}</a>', address, gettext("Restore"))
+
+    def url_of_object(self, entry: LogEntry) -> str:
         """Return the address of the object's page."""
-        opts = entry.content_type.model_class()._meta
+        opts = model_of(entry)._meta
         return admin_url(self.admin_site, opts, "change", entry.object_id)
+
+
+def visible_content_types(
+    site: admin.AdminSite, request: HttpRequest
+) -> list[ContentType]:
+    """Return the content types of the models that the user may view.
+
+    LogEntry is left out, because the permission to view it depends on these
+    models.
+    """
+    visible = []
+    for model in site._registry:
+        if model is not LogEntry and can_view(site, request, model):
+            visible.append(model)
+    types = ContentType.objects.get_for_models(*visible)
+    return list(types.values())
 
 
 def restorable_entries(
@@ -174,29 +192,28 @@ def restorable_entries(
 
     There is one query for each model, by the primary keys.
     """
-    by_type: dict[ContentType, list[LogEntry]] = {}
+    by_model: dict[type[models.Model], list[LogEntry]] = defaultdict(list)
     for entry in entries:
         if any(changes_of(entry)):
-            by_type.setdefault(entry.content_type, []).append(entry)  # type: ignore[arg-type]
+            by_model[model_of(entry)].append(entry)
     restorable = set()
-    for content_type, candidates in by_type.items():
-        model: Any = content_type.model_class()
+    for model, candidates in by_model.items():
         model_admin = site.get_model_admin(model)
         if not model_admin.has_change_permission(request):
             continue
         keys = {each.object_id for each in candidates}
-        valid = [key for key in keys if is_valid_value(model._meta.pk, key)]
+        valid = valid_values(model._meta.pk, keys)
         rows = model_admin.get_queryset(request).filter(pk__in=valid)
         existing = {str(key) for key in rows.values_list("pk", flat=True)}
         restorable |= {each for each in candidates if each.object_id in existing}
     return restorable
 
 
-def value_as_text(field: ModelField, value: Any) -> str:
+def value_as_text(field: ModelField, value: object) -> str:
     """Return a value from an entry of the history as text."""
     if isinstance(field, models.JSONField):
         text = indent_json(value)
-    elif value and field.is_relation:
+    elif field.is_relation and isinstance(value, dict):
         # as kept_row() of the history returns it
         text = value["text"]
     else:
@@ -214,9 +231,7 @@ def show_values(change: Change) -> str:
     pair = format_html_join(
         " → ", '<pre class="wrap" dir="auto">{}</pre>', [[before], [after]]
     )
+    name = capfirst(change.field.verbose_name)
     return format_html(
-        "<details{}><summary>{}</summary>{}</details>",
-        attribute,
-        capfirst(change.field.verbose_name),
-        pair,
+        "<details{}><summary>{}</summary>{}</details>", attribute, name, pair
     )

@@ -23,7 +23,7 @@ from django.utils.translation import gettext, ngettext
 from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import acting_as
 
-from .fields import is_valid_value
+from .fields import valid_values
 from .lists import UNUSABLE
 from .pages import M, PagesAdmin, let_browsers_go_back
 from .paginator import display_rows
@@ -111,9 +111,10 @@ def requires_confirmation(
             too long for a URL. After "Select all", the page needs only the
             filters of the list.
             """
-            query = {"action": action.__name__, FILTERS_PARAM: request.GET.urlencode()}
+            filters = request.GET.urlencode()
+            query = {"action": action.__name__, FILTERS_PARAM: filters}
+            address = model_admin.url_of_confirmation(query)
             is_whole_list = request.POST.get("select_across") == "1"
-            address = f"{model_admin.url_of('confirm')}?{urlencode(query)}"
             return redirect(address, preserve_request=not is_whole_list)
 
         confirmation = Confirmation(action, title, text, form_class)
@@ -135,6 +136,9 @@ class ConfirmingAdmin(PagesAdmin[M]):
         page = self.page_path("confirm/", self.confirm_view, "confirm", cacheable=True)
         return [page, *super().get_urls()]
 
+    def url_of_confirmation(self, query: Mapping[str, str]) -> str:
+        return f"{self.url_of('confirm')}?{urlencode(query)}"
+
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
         return self.confirm(request, request.GET.dict())
 
@@ -146,7 +150,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
         form_class = confirmation.form_class
         try:
             keys = self.chosen_keys(request, query)[: form_class.max_rows]
-            valid = [key for key in keys if is_valid_value(self.opts.pk, key)]
+            valid = valid_values(self.opts.pk, keys)
             rows = self.get_queryset(request).filter(pk__in=valid)
             found = list(rows)
         except UNUSABLE:  # A filter has a malformed value.
@@ -164,8 +168,9 @@ class ConfirmingAdmin(PagesAdmin[M]):
             add_never_cache_headers(outcome)
             return outcome
         messages.info(request, outcome)
-        # Read the rows again, because the action may have deleted them.
-        return redirect(self.previous_url(query, rows.all()))
+        # The action may have deleted the rows. Read them again.
+        remaining = rows.all()
+        return redirect(self.previous_url(query, remaining))
 
     def locked(self, rows: QuerySet[M], found: Sequence[M]) -> QuerySet[M]:
         """Return a queryset that locks the rows. ``found`` has those that
@@ -189,7 +194,9 @@ class ConfirmingAdmin(PagesAdmin[M]):
         with acting_as(form.request.user):
             return retry_on_conflict(run, rows.db)
 
-    def chosen_keys(self, request: HttpRequest, query: Mapping[str, str]) -> Any:
+    def chosen_keys(
+        self, request: HttpRequest, query: Mapping[str, str]
+    ) -> "Sequence[str] | QuerySet[M, object]":
         """Return the keys of the confirmed rows, or of the row in the query,
         or of the selected rows, or of the filtered list.
         """
@@ -199,11 +206,13 @@ class ConfirmingAdmin(PagesAdmin[M]):
             return [query["keys"]]
         if request.method == "POST":
             return request.POST.getlist(ACTION_CHECKBOX_NAME)
+        filters = QueryDict(query.get(FILTERS_PARAM), mutable=True)
+        filters.pop(PAGE_VAR, None)
         # Let Django filter the list as if this were a request for the list.
-        list_request: Any = copy(request)
-        list_request.GET = QueryDict(query.get(FILTERS_PARAM), mutable=True)
-        list_request.GET.pop(PAGE_VAR, None)
-        rows = self.get_changelist_instance(list_request).queryset
+        list_request = copy(request)
+        list_request.GET = filters  # type: ignore[assignment]
+        changelist = self.get_changelist_instance(list_request)
+        rows: QuerySet[M] = changelist.queryset
         return rows.values_list("pk", flat=True)
 
     def get_confirmation(self, request: HttpRequest, name: str) -> Confirmation:
@@ -235,12 +244,14 @@ class ConfirmingAdmin(PagesAdmin[M]):
             form=form,
             rows=form.rows,
             text=confirmation.text,
-            address=f"{self.url_of('confirm')}?{urlencode(query)}",
+            address=self.url_of_confirmation(query),
             previous_url=self.previous_url(query, form.rows),
         )
         return let_browsers_go_back(response)
 
-    def previous_url(self, query: Mapping[str, str], rows: Any) -> str:
+    def previous_url(
+        self, query: Mapping[str, str], rows: Sequence[M] | QuerySet[M]
+    ) -> str:
         """Return the address of the page on which the action was started.
 
         This is the page of a row if the query says so and the row still

@@ -1,5 +1,6 @@
 """Deletions, with a confirmation that counts what is deleted as well."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -44,7 +45,7 @@ class DeletionForm(ConfirmationForm):
         for rows in queryset.dependants_by_model(keys).values():
             self.count(rows)
 
-    def count(self, dependants: QuerySet[Any]) -> None:
+    def count(self, dependants: QuerySet[models.Model]) -> None:
         """Add the number of these rows, if the user may know it, and the
         reasons not to delete them.
         """
@@ -80,7 +81,7 @@ def may_delete(
 class DeletingAdmin(ConfirmingAdmin[M]):
     """An admin that deletes rows with the action ``delete_selected`` only."""
 
-    actions: Any = ("delete_selected",)
+    actions: Sequence[str] = ("delete_selected",)
     deletion_note: str | Promise = ""
     """What the confirmation of a deletion says besides the numbers of rows."""
 
@@ -101,10 +102,11 @@ class DeletingAdmin(ConfirmingAdmin[M]):
             # Both have the rows as their second argument.
             blockers = list(error.args[1])[:MAX_DESCRIBED]
             names = [f"{row._meta.verbose_name} {row}" for row in blockers]
+            shown = ", ".join(names)
             text = gettext(
                 "Nothing was deleted, because these objects prevent it: %(names)s."
             )
-            return text % {"names": ", ".join(names)}
+            return text % {"names": shown}
         self.log_deletions(request, rows)  # type: ignore[arg-type]
         shown = display_rows(len(rows), self.opts)
         return gettext("Deleted %(rows)s.") % {"rows": shown}
@@ -113,9 +115,11 @@ class DeletingAdmin(ConfirmingAdmin[M]):
         self,
         request: HttpRequest,
         object_id: str,
-        extra_context: Any = None,
+        extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
         """Ask for confirmation on the page of the action, not Django's."""
-        keys = unquote(object_id)
-        query = {"action": "delete_selected", "keys": keys, "page": "1"}
-        return self.confirm(request, {**request.GET.dict(), **query})
+        query = request.GET.dict()
+        query["action"] = "delete_selected"
+        query["keys"] = unquote(object_id)
+        query["page"] = "1"
+        return self.confirm(request, query)

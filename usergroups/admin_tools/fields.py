@@ -4,7 +4,8 @@ single values.
 
 import json
 import re
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any, TypeAlias, TypeVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -18,6 +19,8 @@ from usergroups.api.errors import failure
 # Django's classes are generic only in their type stubs.
 ModelField: TypeAlias = "models.Field[Any, Any]"
 ForeignKey: TypeAlias = "models.ForeignKey[Any, Any]"
+
+T = TypeVar("T")
 
 MAX_INDENTED = 100_000  # characters of JSON
 
@@ -46,6 +49,21 @@ def is_valid_value(field: ModelField, value: object) -> bool:
     return True
 
 
+def valid_values(field: ModelField, values: Iterable[T]) -> list[T]:
+    """Return the values, as sent in a request, that are valid for the model
+    field.
+    """
+    return [value for value in values if is_valid_value(field, value)]
+
+
+def choice_with_key(
+    field: "forms.ModelChoiceField[models.Model]", key: object
+) -> models.Model | None:
+    """Return the row with this key if the form field offers it."""
+    choices: models.QuerySet[models.Model] = field.queryset  # type: ignore[assignment]
+    return choices.filter(pk=key).first()
+
+
 class SingleLineField(forms.CharField):
     """A text input that keeps line breaks in the stored text, although
     browsers remove them from the input.
@@ -54,7 +72,9 @@ class SingleLineField(forms.CharField):
     def has_changed(self, initial: str | None, data: str | None) -> bool:
         if not super().has_changed(initial, data):
             return False
-        return re.sub("[\r\n]", "", initial or "") != data
+        # What the browser sends if nobody edits the text.
+        unedited = re.sub("[\r\n]", "", initial or "")
+        return unedited != data
 
 
 class MultiLineField(forms.CharField):
@@ -97,29 +117,39 @@ class JSONObjectFormField(forms.CharField):
         super().__init__(required=False, strip=False, **kwargs)
 
     def prepare_value(self, value: object) -> str:
-        return value if isinstance(value, str) else indent_json(value)
+        # The form shows a text that was entered and refused as it is.
+        if isinstance(value, str):
+            return value
+        return indent_json(value)
 
     def to_python(self, value: object) -> Any:
         text = super().to_python(value) or ""
         if not text.strip(" \t\r\n"):
             return self.empty
         try:
-            # as a field of an API body
-            decoded = strict_json.loads(text.encode(errors="surrogatepass"), depth=1)
+            # Decode it as the API does, where it is one level deep in the body.
+            # A lone surrogate becomes bytes that are not UTF-8, an error.
+            encoded = text.encode(errors="surrogatepass")
+            decoded = strict_json.loads(encoded, depth=1)
             validated = self.serializer_field.run_validation(decoded)
         except ValueError as error:
             raise ValidationError(str(error)) from None
         except serializers.ValidationError as error:
             raise ValidationError(_error_texts(error)) from None
-        return self.empty if validated is None else validated
+        if validated is None:
+            return self.empty
+        return validated
 
     def has_changed(self, initial: object, data: object) -> bool:
         try:
             entered = self.to_python(data)
         except ValidationError:
             return True
+        # The form shows {} and null alike, as an empty text.
+        if not entered and not initial:
+            return False
         # Compare the JSON text, because 1 == True in Python.
-        return json.dumps(entered or None) != json.dumps(initial or None)
+        return json.dumps(entered) != json.dumps(initial)
 
 
 def _error_texts(error: serializers.ValidationError) -> list[str]:

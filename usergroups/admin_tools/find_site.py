@@ -3,13 +3,13 @@ or a URL.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from django.apps import apps
 from django.contrib import admin
-from django.db import OperationalError, connections, transaction
+from django.db import OperationalError, connections, models, transaction
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -22,7 +22,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from usergroups.db.retry import sqlstate_of
 
 from .findable import FindableAdmin
-from .pages import let_browsers_go_back
+from .pages import change_url, let_browsers_go_back
 from .search import is_valid_query
 
 MAX_FOUND = 10  # of each model
@@ -40,7 +40,7 @@ AnyAdmin: TypeAlias = FindableAdmin[Any]
 
 
 class Results(NamedTuple):
-    rows: dict[AnyAdmin, list[Any]]
+    rows: dict[AnyAdmin, list[models.Model]]
     """The first rows that were found, by admin."""
     too_slow: list[AnyAdmin]
     """The admins whose search took too long."""
@@ -61,13 +61,14 @@ class FindSite(admin.AdminSite):
         """The admins whose rows Find searches, in the order of the installed
         apps.
         """
-        registered = filter(self.is_registered, apps.get_models())
-        admins = [self.get_model_admin(model) for model in registered]
-        return [
-            each
-            for each in admins
-            if isinstance(each, FindableAdmin) and each.find_fields
-        ]
+        admins = []
+        for model in apps.get_models():
+            if not self.is_registered(model):
+                continue
+            each = self.get_model_admin(model)
+            if isinstance(each, FindableAdmin) and each.find_fields:
+                admins.append(each)
+        return admins
 
     @property
     def secrets_pattern(self) -> str:
@@ -77,7 +78,9 @@ class FindSite(admin.AdminSite):
         A secret has 38 characters after its prefix. The pattern also matches
         one that was cut off after at least 30.
         """
-        prefixes = {each.secret_prefix for each in self.admins if each.secret_prefix}
+        prefixes = {each.secret_prefix for each in self.admins}
+        # that of admins without secrets
+        prefixes.discard("")
         if not prefixes:
             return "(?!)"  # matches nothing
         any_prefix = "|".join(sorted(prefixes))
@@ -98,10 +101,9 @@ class FindSite(admin.AdminSite):
         sent = request.POST.get("text", "").replace("\0", "")
         text = sent[:MAX_LENGTH].strip()
         results = self.find(request, text)
-        if len(results.rows) == 1 and not results.too_slow:
-            [(model_admin, rows)] = results.rows.items()
-            if len(rows) == 1:
-                return redirect(model_admin.url_of("change", rows[0].pk))
+        found = [row for rows in results.rows.values() for row in rows]
+        if len(found) == 1 and not results.too_slow:
+            return redirect(change_url(self, found[0]))
         return self.render_results(request, text, results)
 
     def render_results(
@@ -111,14 +113,11 @@ class FindSite(admin.AdminSite):
         is_private = PRIVATE.search(text) is not None
         if is_private:
             text = ""
-        groups = [
-            {
-                "opts": each.opts,
-                "lines": [each.described(row) for row in rows[:MAX_FOUND]],
-                "has_more": len(rows) > MAX_FOUND,
-            }
-            for each, rows in results.rows.items()
-        ]
+        groups = []
+        for each, rows in results.rows.items():
+            lines = [each.described(row) for row in rows[:MAX_FOUND]]
+            has_more = len(rows) > MAX_FOUND
+            groups.append({"opts": each.opts, "lines": lines, "has_more": has_more})
         page = {
             **self.each_context(request),
             "title": _("Find"),
@@ -145,12 +144,8 @@ class FindSite(admin.AdminSite):
         secrets = re.findall(self.secrets_pattern, text)
         if secrets:
             for each in admins:
-                # The query of a model must not contain secrets of others,
-                # because it may be logged.
-                prefix = f"{each.secret_prefix}_"
-                own = [secret for secret in secrets if secret.startswith(prefix)]
-                if own:
-                    add_found(results, request, each, each.with_secrets(own))
+                condition = condition_of_secrets(each, secrets)
+                add_found(results, request, each, condition)
             return results
         for lookup in ("exact", "icontains"):
             for each in admins:
@@ -159,6 +154,20 @@ class FindSite(admin.AdminSite):
             if results.rows or results.too_slow:
                 break
         return results
+
+
+def condition_of_secrets(model_admin: AnyAdmin, secrets: Sequence[str]) -> Q:
+    """Return the condition that one of the secrets of this model identifies
+    the row, or an empty one if none is of this model.
+
+    The query of a model must not contain secrets of others, because it may be
+    logged.
+    """
+    prefix = f"{model_admin.secret_prefix}_"
+    own = [secret for secret in secrets if secret.startswith(prefix)]
+    if not own:
+        return Q()
+    return model_admin.with_secrets(own)
 
 
 def add_found(

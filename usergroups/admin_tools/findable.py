@@ -36,7 +36,8 @@ class FindableAdmin(PagesAdmin[M]):
         for name in self.find_fields:
             field: Any = self.opts.get_field(name)
             # Other fields, such as ids, match as a whole.
-            is_searched = lookup == "exact" or isinstance(field, models.CharField)
-            if is_searched and is_valid_value(field, text):
+            if lookup != "exact" and not isinstance(field, models.CharField):
+                continue
+            if is_valid_value(field, text):
                 condition |= Q((f"{name}__{lookup}", text))
         return condition

@@ -3,8 +3,11 @@
 from typing import Any
 
 from django import forms
+from django.utils.datastructures import MultiValueDict
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
+
+from .fields import choice_with_key
 
 MAX_QUOTED = 1_000  # characters of the stored value in an error
 
@@ -17,7 +20,7 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
     form again replaces the other change.
     """
 
-    data: Any
+    data: "MultiValueDict[str, object]"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -46,15 +49,16 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
         opened with nor the one entered.
         """
         bound = self[name]
-        hidden = bound.field.hidden_widget()
+        field = bound.field
+        hidden = field.hidden_widget()
         opened_with = hidden.value_from_datadict(
             self.data, self.files, bound.html_initial_name
         )
         if opened_with is None:
             return False
-        has_changed = bound.field.has_changed
-        is_changed_elsewhere = has_changed(bound.initial, opened_with)
-        return is_changed_elsewhere and has_changed(bound.initial, bound.data)
+        if not field.has_changed(bound.initial, opened_with):
+            return False
+        return field.has_changed(bound.initial, bound.data)
 
     def refuse(self, name: str) -> None:
         """Add an error that shows the stored value, and let the user replace
@@ -64,9 +68,9 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
         current = bound.field.prepare_value(bound.initial)
         stored = current
         if isinstance(bound.field, forms.ModelChoiceField):
-            rows: Any = bound.field.queryset
-            stored = rows.filter(pk=current).first()
-        quoted = Truncator(str(stored or "-")).chars(MAX_QUOTED)
+            stored = choice_with_key(bound.field, current)
+        shown = str(stored or "-")
+        quoted = Truncator(shown).chars(MAX_QUOTED)
         text = _(
             "This may have changed while you were editing. It is now “%(value)s”. Save "
             "again to replace it."
@@ -74,10 +78,11 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
         self.add_error(name, text % {"value": quoted})
         self.open_with(name, current)
 
-    def open_with(self, name: str, current: Any) -> None:
+    def open_with(self, name: str, current: object) -> None:
         """Render ``current`` as the value that the field was opened with,
         which the next input is compared with.
         """
         hidden = self.fields[name].hidden_widget()
+        hidden_name = self.add_initial_prefix(name)
         self.data = self.data.copy()
-        self.data[self.add_initial_prefix(name)] = hidden.format_value(current) or ""
+        self.data[hidden_name] = hidden.format_value(current) or ""

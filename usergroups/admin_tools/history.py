@@ -14,13 +14,14 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.admin.options import get_content_type_for_model
 from django.contrib.admin.utils import unquote
 from django.db import models
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 
-from .fields import ModelField, is_valid_value
+from .fields import ModelField, choice_with_key, is_valid_value
 from .forms import OperatorForm
 from .pages import M, ModelAdmin, admin_url, can_view
 
@@ -47,8 +48,8 @@ class Change(NamedTuple):
     """A changed field with its old and its new value."""
 
     field: ModelField
-    old: Any
-    new: Any
+    old: object
+    new: object
 
 
 def log_rows(
@@ -59,8 +60,9 @@ def log_rows(
     """Write an entry of the history for each row, with its message, in one
     statement.
     """
-    entries = [
-        LogEntry(
+    entries = []
+    for row, message in messages:
+        entry = LogEntry(
             user_id=user.pk,
             content_type=get_content_type_for_model(row),
             object_id=row.pk,
@@ -69,14 +71,25 @@ def log_rows(
             action_flag=flag,
             change_message=message,
         )
-        for row, message in messages
-    ]
+        entries.append(entry)
     LogEntry.objects.bulk_create(entries)
+
+
+def model_of(entry: LogEntry) -> type[models.Model]:
+    """Return the model of the changed object."""
+    return entry.content_type.model_class()  # type: ignore[union-attr, return-value]
 
 
 def operator_name(entry: LogEntry) -> str:
     """Return the name of the user who made the change."""
     return entry.user.get_full_name() or entry.user.get_username()
+
+
+def entries_of(row: models.Model) -> QuerySet[LogEntry]:
+    """Return the entries of the history of a row."""
+    return LogEntry.objects.filter(
+        content_type=get_content_type_for_model(row), object_id=str(row.pk)
+    )
 
 
 def last_operator(row: models.Model, message: str) -> str:
@@ -85,15 +98,11 @@ def last_operator(row: models.Model, message: str) -> str:
 
     Changes by the API have no entries.
     """
-    entries = LogEntry.objects.filter(
-        content_type=get_content_type_for_model(row),
-        object_id=str(row.pk),
-        change_message__startswith=message,
-    )
-    entry = entries.select_related("user").order_by("-pk").first()
-    if entry is None:
+    entries = entries_of(row).filter(change_message__startswith=message)
+    last = entries.select_related("user").order_by("-pk").first()
+    if last is None:
         return ""
-    return operator_name(entry)
+    return operator_name(last)
 
 
 def message_of(entry: LogEntry) -> str:
@@ -117,31 +126,40 @@ def parts_of(entry: LogEntry) -> list[dict[str, Any]] | None:
         parts = json.loads(entry.change_message)
     except ValueError:
         return None
-    if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
-        return parts
-    return None
+    if not isinstance(parts, list):
+        return None
+    for part in parts:
+        if not isinstance(part, dict):
+            return None
+    return parts
 
 
 def changes_of(entry: LogEntry) -> Iterator[Change]:
     """Yield the changed fields, except those with values that were too long to
     be kept.
     """
-    model = entry.content_type.model_class()  # type: ignore[union-attr]
-    fields = {field.name: field for field in model._meta.concrete_fields}  # type: ignore[union-attr]
+    columns = columns_of(model_of(entry))
     for part in parts_of(entry) or ():
-        values = part.get("changed", {}).get("values", {})
+        changed = part.get("changed", {})
+        values = changed.get("values", {})
         for name, pair in values.items():
-            if name in fields and pair != [None, None]:
-                yield Change(fields[name], *pair)
+            if name in columns and pair != [None, None]:
+                old, new = pair
+                yield Change(columns[name], old, new)
 
 
-def changed_fields(form: "forms.BaseModelForm[Any]") -> list[str]:
+def columns_of(model: type[models.Model]) -> dict[str, ModelField]:
+    """Return the fields of a model that are columns, by name."""
+    return {field.name: field for field in model._meta.concrete_fields}
+
+
+def changed_fields(form: "forms.BaseModelForm[M]") -> list[str]:
     """Return the names of the changed fields that are columns of the model."""
-    columns = {field.name for field in form.instance._meta.concrete_fields}
+    columns = columns_of(type(form.instance))
     return [name for name in form.changed_data if name in columns]
 
 
-def changed_values(form: "forms.BaseModelForm[Any]") -> dict[str, list[Any]]:
+def changed_values(form: "forms.BaseModelForm[M]") -> dict[str, list[object]]:
     """Return what the history keeps: ``{name: [old, new]}`` of changed fields,
     with ``[None, None]`` if too long.
     """
@@ -150,9 +168,10 @@ def changed_values(form: "forms.BaseModelForm[Any]") -> dict[str, list[Any]]:
         field = form.fields[name]
         old = _kept_value(field, form.initial.get(name))
         new = _kept_value(field, form.cleaned_data.get(name))
-        values[name] = [old, new]
-        if len(json.dumps(values[name])) > MAX_KEPT:
-            values[name] = [None, None]
+        pair = [old, new]
+        if len(json.dumps(pair)) > MAX_KEPT:
+            pair = [None, None]
+        values[name] = pair
     return values
 
 
@@ -163,10 +182,12 @@ def kept_row(row: models.Model | None) -> dict[str, str] | None:
     return {"key": str(row.pk), "text": str(row)}
 
 
-def _kept_value(field: forms.Field, value: Any) -> Any:
+def _kept_value(field: forms.Field, value: object) -> object:
+    """Return what an entry of the history keeps of a value of a form."""
     if isinstance(field, forms.ModelChoiceField):
-        rows: Any = field.queryset
-        return kept_row(rows.filter(pk=getattr(value, "pk", value)).first())
+        # The initial value is a key, and the new one a row.
+        key = getattr(value, "pk", value)
+        return kept_row(choice_with_key(field, key))
     if isinstance(value, dict | str | int | None):
         return value
     return str(value)
@@ -184,26 +205,29 @@ class HistoryAdmin(ModelAdmin[M]):
     ) -> Any:
         """Return Django's message with the old and the new values as well."""
         message: Any = super().construct_change_message(request, form, formsets, add)
-        if not add:
-            values = changed_values(form)
-            if values:
-                message[0]["changed"]["values"] = values
+        if add:
+            return message
+        values = changed_values(form)
+        if values:
+            message[0]["changed"]["values"] = values
         return message
 
     def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: Any = None
+        self,
+        request: HttpRequest,
+        object_id: str,
+        extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
         """Redirect to the list of all changes, filtered by the row, if the
         user may view that list.
         """
         if not can_view(self.admin_site, request, LogEntry):
             return super().history_view(request, object_id, extra_context)
-        query: dict[str, str | int] = {
-            "content_type": get_content_type_for_model(self.model).pk,
-            "object_id": unquote(object_id),
-        }
+        content_type = get_content_type_for_model(self.model)
+        key = unquote(object_id)
+        query = urlencode({"content_type": str(content_type.pk), "object_id": key})
         changes = admin_url(self.admin_site, LogEntry._meta, "changelist")
-        return redirect(f"{changes}?{urlencode(query)}")
+        return redirect(f"{changes}?{query}")
 
     def restore(self, request: HttpRequest, obj: M, form: OperatorForm) -> list[str]:
         """Fill the form with the old values of the history entry that the
@@ -214,16 +238,15 @@ class HistoryAdmin(ModelAdmin[M]):
         key = request.GET.get(RESTORE_PARAM)
         if not key or not is_valid_value(LogEntry._meta.pk, key):
             return []
-        entries = LogEntry.objects.filter(
-            content_type=get_content_type_for_model(obj), object_id=str(obj.pk), pk=key
-        )
+        entry = entries_of(obj).filter(pk=key).first()
+        if entry is None:
+            return []
         labels = []
-        for entry in entries:
-            for change in changes_of(entry):
-                # A form that may only be viewed has no fields.
-                if change.field.name in form.fields:
-                    restore_value(form, change)
-                    labels.append(str(capfirst(change.field.verbose_name)))
+        for change in changes_of(entry):
+            # A form that may only be viewed has no fields.
+            if change.field.name in form.fields:
+                restore_value(form, change)
+                labels.append(str(capfirst(change.field.verbose_name)))
         return labels
 
 
@@ -234,6 +257,8 @@ def restore_value(form: OperatorForm, change: Change) -> None:
     # a change when it is saved.
     current = form.fields[name].prepare_value(form.initial[name])
     form.open_with(name, current)
-    form.initial[name] = change.old
-    if change.old and change.field.is_relation:
-        form.initial[name] = change.old["key"]
+    old = change.old
+    if change.field.is_relation and isinstance(old, dict):
+        # as kept_row() returns it
+        old = old["key"]
+    form.initial[name] = old

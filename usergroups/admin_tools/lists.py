@@ -1,6 +1,6 @@
 """Lists whose cost does not grow with the table."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from django import forms
 from django.contrib import admin
@@ -32,6 +32,23 @@ has a malformed value.
 """
 
 
+ListFilters: TypeAlias = tuple[
+    str | type[admin.ListFilter] | tuple[str, type[admin.FieldListFilter]], ...
+]
+"""A ``list_filter``: fields, classes, and fields with the classes of their
+filters.
+"""
+
+
+def filter_name(each: object) -> str:
+    """Return the field, or else the query parameter, of an element of
+    ``list_filter``.
+    """
+    if isinstance(each, tuple):
+        return str(each[0])
+    return str(getattr(each, "parameter_name", each))
+
+
 class OperatorChangeList(ChangeList):
     """A list for the template ``usergroups/admin/change_list.html``, which
     shows the filters above the table.
@@ -39,6 +56,7 @@ class OperatorChangeList(ChangeList):
 
     search_form_class = SearchForm
 
+    model_admin: "OperatorListAdmin[Any]"
     sort_limit = ""
     """The number of sorted rows as text if there are more rows."""
 
@@ -47,15 +65,14 @@ class OperatorChangeList(ChangeList):
         # get_search_results() of the admin has set it, because Django's list
         # does not pass it on.
         self.search_limit = getattr(request, "search_limit", "")
-        model_admin: Any = self.model_admin
         name = capfirst(self.opts.verbose_name_plural)
-        self.title = str(model_admin.list_title or name)
+        self.title = str(self.model_admin.list_title or name)
         # The template shows a link "Show all" if these numbers differ. Without
         # a search or a filter, all rows are shown already.
-        if not (self.query or self.has_active_filters):
+        if not self.query and not self.has_active_filters:
             self.full_result_count = self.result_count
-        # so that the template that this one extends, which is Django's or a
-        # theme's, does not show the filters as well
+        # The template shows the filters. The one that it extends, which is
+        # Django's or a theme's, must not show them as well.
         self.has_filters = False
         for spec in self.filter_specs:
             spec.template = "usergroups/admin/filter.html"
@@ -100,14 +117,16 @@ class OperatorListAdmin(ModelAdmin[M]):
     @property
     def media(self) -> forms.Media:
         # The scripts of the widget depend on neither of its arguments.
-        filters: Any = AutocompleteSelect(None, None)  # type: ignore[arg-type]
+        widget = AutocompleteSelect(None, None)  # type: ignore[arg-type]
         own = forms.Media(
             css={"all": ["usergroups/admin.css"]},
             js=["admin/js/jquery.init.js", "usergroups/admin.js"],
         )
-        return super().media + filters.media + own  # type: ignore[no-any-return]
+        return super().media + widget.media + own
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+    def get_changelist(
+        self, request: HttpRequest, **kwargs: object
+    ) -> type[ChangeList]:
         return OperatorChangeList
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
@@ -117,7 +136,7 @@ class OperatorListAdmin(ModelAdmin[M]):
         return super().lookup_allowed(lookup, value, request)
 
     def changelist_view(
-        self, request: HttpRequest, extra_context: Any = None
+        self, request: HttpRequest, extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
         """Show the list, without filters if one has a malformed value."""
         try:

@@ -1,6 +1,6 @@
 """The base class of the admins of the apps' models."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 from django.contrib import admin
 from django.db import connections, models, router, transaction
 from django.db.models import QuerySet
-from django.forms import ModelForm
+from django.forms import ModelChoiceField, ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -24,8 +24,8 @@ from .fields import ForeignKey, MultiLineField, SingleLineField
 from .findable import FindableAdmin
 from .forms import OperatorForm
 from .history import HistoryAdmin, changed_fields
-from .lists import OperatorListAdmin
-from .pages import M, is_object_page
+from .lists import OperatorListAdmin, filter_name
+from .pages import M
 from .related_lists import RelatedListsAdmin
 
 
@@ -58,13 +58,15 @@ class OperatorAdmin(
     """
 
     change_form_template = "usergroups/admin/change_form.html"
-    form: Any = OperatorForm
-    formfield_overrides: ClassVar[Any] = {
+    form: "type[ModelForm[M]]" = OperatorForm
+    formfield_overrides = {
         models.CharField: {"strip": False, "form_class": SingleLineField},
         models.TextField: {"strip": False, "form_class": MultiLineField},
     }
 
     list_select_related: ClassVar[tuple[str, ...]] = ()
+    fixed_fields: tuple[str, ...] = ()
+    """The fields that can be set only for a new row."""
     deferred_fields: tuple[str, ...] = ()
     """Large fields that only the change page loads."""
     object_actions: dict[str, str | Promise] = {}
@@ -93,12 +95,13 @@ class OperatorAdmin(
     # Reading
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
-        rows = super().get_queryset(request).using(router.db_for_write(self.model))
+        database = router.db_for_write(self.model)
+        rows = super().get_queryset(request).using(database)
         # on every page, because loading related rows later might read from a
         # replica
         if self.list_select_related:
             rows = rows.select_related(*self.list_select_related)
-        if is_object_page(request):
+        if self.is_row_page(request):
             return rows
         return rows.defer(*self.deferred_fields)
 
@@ -109,14 +112,8 @@ class OperatorAdmin(
         """
         if not super().lookup_allowed(lookup, value, request):
             return False
-        filters: Any = self.get_list_filter(request)
-        for each in filters:
-            # A filter is a field, a field with a class, or a class with a
-            # query parameter.
-            if isinstance(each, tuple):
-                name = each[0]
-            else:
-                name = getattr(each, "parameter_name", each)
+        for each in self.get_list_filter(request):
+            name = filter_name(each)
             # "team" allows "team" and "team__id", but not "teammate".
             if lookup == name or lookup.startswith(f"{name}__"):
                 return True
@@ -138,11 +135,18 @@ class OperatorAdmin(
             return row
         return self.locked(rows, [row]).first()
 
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: M | None = None
+    ) -> tuple[str, ...]:
+        if obj is None:
+            return tuple(self.readonly_fields)
+        return (*self.readonly_fields, *self.fixed_fields)
+
     # Saving
 
     def formfield_for_foreignkey(
-        self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any
-    ) -> Any:
+        self, db_field: ForeignKey, request: HttpRequest, **kwargs: object
+    ) -> "ModelChoiceField[Any] | None":
         if db_field.name in self.get_autocomplete_fields(request):
             return autocomplete_field(db_field, self.admin_site)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
@@ -166,7 +170,9 @@ class OperatorAdmin(
         """Store the fields of a row that have these names."""
         obj.save(update_fields=names)
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def changeform_view(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
         view = partial(super().changeform_view, request, *args, **kwargs)
         if request.method != "POST":
             return view()
@@ -177,9 +183,7 @@ class OperatorAdmin(
 
     def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         # Add the message on commit, so that a rolled-back attempt leaves none.
-        add_message: Callable[[], None] = partial(
-            super().message_user, request, *args, **kwargs
-        )
+        add_message = partial(super().message_user, request, *args, **kwargs)
         transaction.on_commit(add_message, using=router.db_for_write(self.model))
 
     # The page of a row
@@ -194,16 +198,17 @@ class OperatorAdmin(
         """Add the related lists and the buttons of actions to the page."""
         context["show_save_and_add_another"] = False
         obj = context.get("original")
-        if obj is not None:
-            if request.method == "GET":
-                restored = self.restore(request, obj, context["adminform"].form)
-                context["restored"] = restored
-                # Without the query parameter. The page after "Save and
-                # continue editing" must not restore the values again.
-                if restored:
-                    kwargs["form_url"] = request.path
-            context["related"] = self.get_related(request, obj)
-            context["buttons"] = self.get_buttons(request, obj)
+        if obj is None:
+            return super().render_change_form(request, context, *args, **kwargs)
+        if request.method == "GET":
+            form = context["adminform"].form
+            context["restored"] = self.restore(request, obj, form)
+            # Send the form to the address without the query parameter, or else
+            # "Save and continue editing" would restore the values again.
+            if context["restored"]:
+                kwargs["form_url"] = request.path
+        context["related"] = self.get_related(request, obj)
+        context["buttons"] = self.get_buttons(request, obj)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_buttons(
@@ -213,4 +218,5 @@ class OperatorAdmin(
         the row.
         """
         allowed = self.get_actions(request)
-        return [each for each in self.object_actions.items() if each[0] in allowed]
+        buttons = self.object_actions.items()
+        return [(name, label) for name, label in buttons if name in allowed]

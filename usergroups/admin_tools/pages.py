@@ -1,13 +1,14 @@
 """Pages of the admin: their addresses, and additional ones."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.db import models
 from django.db.models.options import Options
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
@@ -23,13 +24,14 @@ else:
 
 
 def admin_url(
-    site: admin.AdminSite, opts: "Options[Any]", page: str, *args: object
+    site: admin.AdminSite, opts: "Options[M]", page: str, *args: object
 ) -> str:
     """Return the address of a page, such as ``"changelist"``, of the model
     with these options.
     """
     name = f"{site.name}:{opts.app_label}_{opts.model_name}_{page}"
-    return reverse(name, args=[quote(str(arg)) for arg in args])
+    quoted = [quote(str(arg)) for arg in args]
+    return reverse(name, args=quoted)
 
 
 def change_url(site: admin.AdminSite, row: models.Model) -> str:
@@ -43,13 +45,8 @@ def can_view(
     """Return whether the model is registered and the user may view it."""
     if not site.is_registered(model):
         return False
-    return site.get_model_admin(model).has_view_permission(request)
-
-
-def is_object_page(request: HttpRequest) -> bool:
-    """Return whether the page is about one object, which its address names."""
-    match = request.resolver_match
-    return match is not None and "object_id" in match.kwargs
+    model_admin = site.get_model_admin(model)
+    return model_admin.has_view_permission(request)
 
 
 def let_browsers_go_back(response: HttpResponse) -> HttpResponse:
@@ -66,7 +63,7 @@ class PagesAdmin(ModelAdmin[M]):
     def page_path(
         self,
         route: str,
-        view: Callable[..., Any],
+        view: Callable[..., HttpResponseBase],
         page: str,
         cacheable: bool = False,
     ) -> URLPattern:
@@ -76,15 +73,27 @@ class PagesAdmin(ModelAdmin[M]):
         A page that calls ``let_browsers_go_back()`` must be ``cacheable``.
         """
         name = f"{self.opts.app_label}_{self.opts.model_name}_{page}"
-        view = self.admin_site.admin_view(view, cacheable=cacheable)
-        return path(route, view, name=name)
+        protected = self.admin_site.admin_view(view, cacheable=cacheable)
+        return path(route, protected, name=name)
+
+    def is_row_page(self, request: HttpRequest) -> bool:
+        """Return whether the page is about one row of this model, which its
+        address names.
+        """
+        match = request.resolver_match
+        if match is None or match.url_name is None:
+            return False
+        if "object_id" not in match.kwargs:
+            return False
+        prefix = f"{self.opts.app_label}_{self.opts.model_name}_"
+        return match.url_name.startswith(prefix)
 
     def url_of(self, page: str, *args: object) -> str:
         """Return the address of a page of this model."""
         return admin_url(self.admin_site, self.opts, page, *args)
 
     def render_page(
-        self, request: HttpRequest, template: str, title: str, **context: Any
+        self, request: HttpRequest, template: str, title: str, **context: object
     ) -> HttpResponse:
         # Django's templates reverse URLs in the site with this name.
         request.current_app = self.admin_site.name
@@ -109,15 +118,16 @@ class PagesAdmin(ModelAdmin[M]):
         Reloading the page opens the only row, or the list, because a secret is
         shown once.
         """
+        rows = []
+        for row, secret, old in secrets:
+            old_link = ""
+            if old is not None:
+                old_link = self.link_to(old)
+            rows.append((secret, self.described(row), old_link))
+        reload_url = self.url_of("changelist")
         if len(secrets) == 1:
-            only_row = secrets[0][0]
+            [(only_row, _secret, _old)] = secrets
             reload_url = self.url_of("change", only_row.pk)
-        else:
-            reload_url = self.url_of("changelist")
-        rows = [
-            (secret, self.described(row), old and self.link_to(old))
-            for row, secret, old in secrets
-        ]
         template = "usergroups/admin/secrets.html"
         return self.render_page(
             request, template, title, text=text, rows=rows, reload_url=reload_url
@@ -138,9 +148,10 @@ class PagesAdmin(ModelAdmin[M]):
     def described(self, row: M) -> str:
         """Return one line: a link to the row, and the details of the row."""
         parts = [self.link_to(row), *self.details(row)]
-        return format_html_join(" · ", "{}", ([part] for part in parts if part))
+        shown = [[part] for part in parts if part]
+        return format_html_join(" · ", "{}", shown)
 
-    def details(self, row: M) -> list[Any]:
+    def details(self, row: M) -> list[object]:
         """Return what Find and the confirmation pages show of a row beside its
         name. Empty values are left out.
         """

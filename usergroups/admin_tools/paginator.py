@@ -1,10 +1,8 @@
 """Pages of the first rows of a list, and text about numbers of rows."""
 
-from typing import Any
-
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.db.models.options import Options
 from django.utils.functional import cached_property
 
@@ -14,7 +12,7 @@ MAX_LISTED = 10_000
 """The maximum number of rows that a list shows or a search reads."""
 
 
-def bounded_count(rows: QuerySet[Any]) -> int:
+def bounded_count(rows: QuerySet[Model]) -> int:
     """Return the number of rows of a queryset, without counting beyond
     MAX_LISTED.
     """
@@ -36,7 +34,7 @@ def newest_rows(rows: QuerySet[M]) -> tuple[QuerySet[M], bool]:
     return rows.filter(pk__gt=newest_other), True
 
 
-def display_rows(number: int, opts: "Options[Any]") -> str:
+def display_rows(number: int, opts: "Options[M]") -> str:
     """Return text such as "1 bookmark" or "2,500 bookmarks" for rows of the
     model with these options.
     """
@@ -51,7 +49,7 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
     others.
     """
 
-    object_list: QuerySet[Any]
+    object_list: QuerySet[Model]
 
     @cached_property
     def count(self) -> int:
@@ -62,4 +60,6 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
         """The maximum number of rows as text if there may be more rows,
         otherwise empty.
         """
-        return intcomma(MAX_LISTED) if self.count == MAX_LISTED else ""
+        if self.count < MAX_LISTED:
+            return ""
+        return intcomma(MAX_LISTED)

@@ -1,7 +1,7 @@
 """Links from the page of a row to the lists of its related rows."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -11,6 +11,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from .autocomplete import AutocompleteFilter
+from .lists import filter_name
 from .pages import M, PagesAdmin, can_view
 from .paginator import MAX_LISTED, bounded_count
 
@@ -37,10 +38,11 @@ class RelatedListsAdmin(PagesAdmin[M]):
         """Return the lists for this row that the user may view."""
         related: list[RelatedList] = []
         for model in self.opts.apps.get_models():
-            if can_view(self.admin_site, request, model):
-                other = self.admin_site.get_model_admin(model)
-                if isinstance(other, RelatedListsAdmin):
-                    related += other.lists_filtered_by(request, obj)
+            if not can_view(self.admin_site, request, model):
+                continue
+            other = self.admin_site.get_model_admin(model)
+            if isinstance(other, RelatedListsAdmin):
+                related += other.lists_filtered_by(request, obj)
         return related
 
     def lists_filtered_by(
@@ -49,10 +51,14 @@ class RelatedListsAdmin(PagesAdmin[M]):
         """Yield this list for each of its filters by a foreign key to the
         model of ``obj``.
         """
-        for field_path in autocomplete_filters(self.get_list_filter(request)):
+        key_name = obj._meta.pk.name
+        for each in self.get_list_filter(request):
+            if not is_autocomplete_filter(each):
+                continue
+            field_path = filter_name(each)
             field = get_fields_from_path(self.model, field_path)[-1]
             if field.related_model is type(obj):
-                query = {f"{field_path}__{obj._meta.pk.name}__exact": obj.pk}
+                query = {f"{field_path}__{key_name}__exact": obj.pk}
                 related = self.related_list(request, query)
                 related["links"] = self.get_related_links(request, field_path, obj)
                 yield related
@@ -61,15 +67,15 @@ class RelatedListsAdmin(PagesAdmin[M]):
         self, request: HttpRequest, query: Mapping[str, str | int]
     ) -> RelatedList:
         """Return this list with these filters."""
-        number = bounded_count(self.get_queryset(request).filter(**query))
+        rows = self.get_queryset(request).filter(**query)
+        number = bounded_count(rows)
         count = intcomma(number)
+        # There may be more rows.
         if number == MAX_LISTED:
             count += "+"
-        return {
-            "name": str(self.opts.verbose_name_plural),
-            "count": count,
-            "url": f"{self.url_of('changelist')}?{urlencode(query)}",
-        }
+        name = str(self.opts.verbose_name_plural)
+        url = f"{self.url_of('changelist')}?{urlencode(query)}"
+        return {"name": name, "count": count, "url": url}
 
     def get_related_links(
         self, request: HttpRequest, field_path: str, obj: models.Model
@@ -79,14 +85,16 @@ class RelatedListsAdmin(PagesAdmin[M]):
         """
         if not self.has_add_permission(request):
             return []
-        if field_path not in flatten_fieldsets(self.get_fieldsets(request)):
+        fieldsets = self.get_fieldsets(request)
+        if field_path not in flatten_fieldsets(fieldsets):
             return []
         text = gettext("Add %(name)s here") % {"name": self.opts.verbose_name}
         query = urlencode({field_path: obj.pk})
         return [(text, f"{self.url_of('add')}?{query}")]
 
 
-def autocomplete_filters(list_filter: Any) -> list[str]:
-    """Return the paths of the fields that have an AutocompleteFilter."""
-    pairs = [each for each in list_filter if isinstance(each, tuple)]
-    return [path for path, kind in pairs if issubclass(kind, AutocompleteFilter)]
+def is_autocomplete_filter(each: object) -> bool:
+    """Return whether an element of ``list_filter`` is a field with an
+    AutocompleteFilter.
+    """
+    return isinstance(each, tuple) and issubclass(each[1], AutocompleteFilter)

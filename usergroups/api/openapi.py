@@ -30,7 +30,7 @@ from rest_framework.serializers import Serializer
 
 from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
-from .cursors import CREATED, LATEST, Cursor
+from .cursors import LATEST, Cursor
 from .error_serializers import ERROR_CODE, FailureSerializer, open_enumeration
 from .errors import (
     TOO_MANY,
@@ -42,6 +42,7 @@ from .errors import (
     WrongTokenKind,
     failure,
 )
+from .page_queries import PageQuery
 from .parsers import TooManyValuesInBody
 from .preconditions import PreconditionFailed
 from .requests import RepeatedParameter, UnknownParameter
@@ -167,13 +168,18 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
     )
 
 
-def page_query(key: Any, time_field: str = CREATED) -> dict[str, Any]:
-    """Return an example of the query parameters of a list, whose cursor has
-    this key.
+def page_query(
+    serializer_class: type[PageQuery], key: Any, **filters: Any
+) -> dict[str, Any]:
+    """Return an example of the query parameters of a list: these filters, and
+    a cursor with this key.
     """
+    query = {**filters, "limit": 50, "order": "newest"}
+    serializer = serializer_class()
+    list_digest = serializer.list_digest(serializer.to_internal_value(query))
     # The page after this cursor is the first one, so that the example works.
-    cursor = Cursor(LATEST, key, False, time_field=time_field)
-    return {"cursor": cursor.encode(), "limit": 50, "order": "newest"}
+    cursor = Cursor(LATEST, key, False, None, list_digest)
+    return {**query, "cursor": cursor.encode()}
 
 
 def success_response(description: str, **example: Any) -> OpenApiResponse:

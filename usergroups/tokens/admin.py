@@ -23,8 +23,8 @@ from usergroups.admin_tools.cells import badge, relative_time, two_lines
 from usergroups.admin_tools.confirmations import requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_rows
+from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
-from usergroups.admin_tools.pages import is_object_page
 
 from . import secret_format
 from .admin_forms import GraceForm, NewTokenForm
@@ -41,6 +41,9 @@ from .models import Token, TokenQuerySet
 
 T = TypeVar("T", bound=Token)
 
+USE_FIELDS = ("last_used", "last_used_address", "last_used_agent")
+"""The fields that the page of a token shows if the token has been used."""
+
 
 class TokenAdmin(OperatorAdmin[T]):
     """An admin that issues, rotates and revokes tokens.
@@ -55,12 +58,17 @@ class TokenAdmin(OperatorAdmin[T]):
     ``owner_form_fields``.
     """
 
-    list_filter: ClassVar[Any] = (TokenStateFilter, "read_only")
+    list_filter: ClassVar[ListFilters] = (TokenStateFilter, "read_only")
     actions = ("rotate", "revoke", "delete_selected")
     object_actions = {"rotate": _("Rotate"), "revoke": _("Revoke")}
     find_fields = ("name", "hint")
+    readonly_fields = ("expires", "access", "created_at", *USE_FIELDS)
 
     # Forms
+
+    @property
+    def fixed_fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.owner_form_fields
 
     def get_form(
         self,
@@ -68,8 +76,11 @@ class TokenAdmin(OperatorAdmin[T]):
         obj: T | None = None,
         change: bool = False,
         **kwargs: Any,
-    ) -> Any:
-        kwargs.setdefault("form", OperatorForm if change else NewTokenForm)
+    ) -> "type[ModelForm[T]]":
+        form: type[OperatorForm] = NewTokenForm
+        if change:
+            form = OperatorForm
+        kwargs.setdefault("form", form)
         return super().get_form(request, obj, change, **kwargs)
 
     def get_fields(self, request: HttpRequest, obj: T | None = None) -> tuple[str, ...]:
@@ -78,14 +89,7 @@ class TokenAdmin(OperatorAdmin[T]):
         fields = ("name", "expires", *self.owner_form_fields, "access", "created_at")
         if obj.last_used_at is None:
             return fields
-        return (*fields, "last_used", "last_used_address", "last_used_agent")
-
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: T | None = None
-    ) -> tuple[str, ...]:
-        if obj is None:
-            return ()
-        return tuple(name for name in self.get_fields(request, obj) if name != "name")
+        return (*fields, *USE_FIELDS)
 
     def save_model(
         self, request: HttpRequest, obj: T, form: "ModelForm[T]", change: bool
@@ -96,9 +100,10 @@ class TokenAdmin(OperatorAdmin[T]):
         super().save_model(request, obj, form, change)
 
     def response_add(
-        self, request: Any, obj: T, post_url_continue: str | None = None
+        self, request: HttpRequest, obj: T, post_url_continue: str | None = None
     ) -> HttpResponse:
-        return self.show_secrets(request, [(obj, request.issued_secret, None)])
+        secret = request.issued_secret  # type: ignore[attr-defined]
+        return self.show_secrets(request, [(obj, secret, None)])
 
     def show_secrets(
         self, request: HttpRequest, issued: Sequence[tuple[T, str, T | None]]
@@ -118,7 +123,7 @@ class TokenAdmin(OperatorAdmin[T]):
 
     # Lists
 
-    def get_list_display(self, request: HttpRequest) -> Any:
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         owner = self.owner_columns or self.owner_form_fields
         return ("name_and_hint", *owner, "badge", "access", "expires", "last_used")
 
@@ -126,7 +131,7 @@ class TokenAdmin(OperatorAdmin[T]):
 
     def get_queryset(self, request: HttpRequest) -> TokenQuerySet[T]:
         tokens = cast(TokenQuerySet[T], super().get_queryset(request))
-        if is_object_page(request):
+        if self.is_row_page(request):
             return with_rotations(tokens)
         return tokens
 
@@ -142,8 +147,8 @@ class TokenAdmin(OperatorAdmin[T]):
         context["show_save_and_continue"] = token is not None
         if token is not None:
             context["sentence"] = self.sentences(token)
-            is_missing = not token.is_active and not token.successor
-            if is_missing and self.has_add_permission(request):
+            is_usable = token.is_active or token.successor
+            if not is_usable and self.has_add_permission(request):
                 context["new_url"] = self.url_of_similar(token)
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -151,10 +156,12 @@ class TokenAdmin(OperatorAdmin[T]):
         """Return the URL of the form for a new token, with the name, owner and
         access of this one filled in.
         """
-        names = ("name", *self.owner_form_fields, "read_only")
-        values = {name: token.serializable_value(name) for name in names}
-        query = urlencode({name: value for name, value in values.items() if value})
-        return f"{self.url_of('add')}?{query}"
+        values = {}
+        for name in ("name", *self.owner_form_fields, "read_only"):
+            value = token.serializable_value(name)
+            if value:
+                values[name] = value
+        return f"{self.url_of('add')}?{urlencode(values)}"
 
     def sentences(self, token: Any) -> str:
         """Return what the top of the token's page says: its state, and the
@@ -175,7 +182,8 @@ class TokenAdmin(OperatorAdmin[T]):
 
     @admin.display(description=_("token"))
     def name_and_hint(self, token: T) -> str:
-        return two_lines(token.name or gettext("Unnamed token"), f"{token.hint}…")
+        name = token.name or gettext("Unnamed token")
+        return two_lines(name, f"{token.hint}…")
 
     @admin.display(description=_("state"))
     def badge(self, token: T) -> str:
@@ -183,7 +191,9 @@ class TokenAdmin(OperatorAdmin[T]):
 
     @admin.display(description=_("access"), ordering="read_only")
     def access(self, token: T) -> str:
-        return gettext("Read") if token.read_only else gettext("Read, write")
+        if token.read_only:
+            return gettext("Read")
+        return gettext("Read, write")
 
     @admin.display(description=_("expires"), ordering="expires_at")
     def expires(self, token: T) -> str:
@@ -227,11 +237,9 @@ class TokenAdmin(OperatorAdmin[T]):
         tokens = list(queryset)
         revoked = queryset.revoke()
         log_rows(request.user, CHANGE, [(token, REVOKED) for token in revoked])
+        others = len(tokens) - len(revoked)
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
-        return text % {
-            "revoked": intcomma(len(revoked)),
-            "others": intcomma(len(tokens) - len(revoked)),
-        }
+        return text % {"revoked": intcomma(len(revoked)), "others": intcomma(others)}
 
     @admin.action(
         description=_("Rotate selected %(verbose_name_plural)s"),
@@ -265,17 +273,19 @@ class TokenAdmin(OperatorAdmin[T]):
         log_rows(request.user, ADDITION, of_new)
         return self.show_secrets(request, secrets)
 
-    def details(self, row: T) -> list[Any]:
+    def details(self, row: T) -> list[object]:
         """Return the owner, the access, the state, the expiry and the last use
         of the token.
         """
         owner = [getattr(row, name) for name in self.owner_form_fields]
+        expires = format_html("{}: {}", gettext("expires"), self.expires(row))
+        last_used = format_html("{}: {}", gettext("last used"), self.last_used(row))
         return [
             *owner,
             self.access(row),
             row.state.label,
-            format_html("{}: {}", gettext("expires"), self.expires(row)),
-            format_html("{}: {}", gettext("last used"), self.last_used(row)),
+            expires,
+            last_used,
             row.last_used_address,
             row.last_used_agent,
         ]
@@ -290,12 +300,12 @@ class TokenAdmin(OperatorAdmin[T]):
         """Match the tokens with these secrets. A secret that is incomplete or
         mistyped matches by its beginning.
         """
-        digests = [secret_format.digest(secret) for secret in secrets]
-        hints = [
-            secret_format.hint(secret)
-            for secret in secrets
-            if not secret_format.is_well_formed(secret, self.secret_prefix)
-        ]
+        digests = []
+        hints = []
+        for secret in secrets:
+            digests.append(secret_format.digest(secret))
+            if not secret_format.is_well_formed(secret, self.secret_prefix):
+                hints.append(secret_format.hint(secret))
         return Q(digest__in=digests) | Q(hint__in=hints)
 
     def text_condition(self, text: str, lookup: str) -> Q:

@@ -2,7 +2,7 @@
 sentences at the top of its page.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.db.models import Count, JSONField, Min, OuterRef, Subquery
@@ -17,6 +17,8 @@ from usergroups.admin_tools.history import last_operator
 
 from .models import Token, TokenQuerySet, TokenState
 
+T = TypeVar("T", bound=Token)
+
 # The beginnings of messages in the history.
 REVOKED = gettext_noop("Revoked.")
 ROTATED = gettext_noop("Rotated. Successor")
@@ -29,12 +31,12 @@ class TokenStateFilter(admin.SimpleListFilter):
 
     def lookups(
         self, request: HttpRequest, model_admin: object
-    ) -> list[tuple[Any, Any]]:
+    ) -> list[tuple[str, Any]]:
         return [*TokenState.choices, ("unused", _("Not used for 90 days"))]
 
     def queryset(  # type: ignore[override]
-        self, request: HttpRequest, queryset: TokenQuerySet[Any]
-    ) -> TokenQuerySet[Any]:
+        self, request: HttpRequest, queryset: TokenQuerySet[T]
+    ) -> TokenQuerySet[T]:
         value = self.value()
         if value == "unused":
             return queryset.unused()
@@ -43,32 +45,38 @@ class TokenStateFilter(admin.SimpleListFilter):
         return queryset
 
 
-def with_rotations(tokens: TokenQuerySet[Any]) -> TokenQuerySet[Any]:
+def with_rotations(tokens: TokenQuerySet[T]) -> TokenQuerySet[Any]:
     """Add the tokens that each token was replaced by, as ``successor``, and
     that it replaces, as ``predecessor``: ``{"pk", "hint", "name"}`` or None.
 
     A successor is created at the time of the rotation. If several tokens of
     the owner were rotated together, their names tell them apart.
     """
-    owner = {tokens.model.owner_field: OuterRef(tokens.model.owner_field)}
-    others = tokens.model.objects.filter(**owner)
-    return tokens.annotate(
-        successor=_only(others.filter(created_at=OuterRef("rotated_at"))),
-        predecessor=_only(others.filter(rotated_at=OuterRef("created_at"))),
-    )
+    owner_field = tokens.model.owner_field
+    others = tokens.model.objects.filter(**{owner_field: OuterRef(owner_field)})
+    successors = others.filter(created_at=OuterRef("rotated_at"))
+    predecessors = others.filter(rotated_at=OuterRef("created_at"))
+    return tokens.annotate(successor=_only(successors), predecessor=_only(predecessors))
 
 
-def _only(tokens: TokenQuerySet[Any]) -> Coalesce:
-    """Return an expression for the only one of these tokens, or else for the
-    only one that also has the name.
+def _only(tokens: TokenQuerySet[T]) -> Coalesce:
+    """Return an expression for the only one of these tokens.
+
+    If there are several, it is the only one that has the name of the token of
+    the outer query.
     """
     same_name = tokens.filter(name=OuterRef("name"))
     return Coalesce(_only_row(tokens), _only_row(same_name))
 
 
-def _only_row(tokens: TokenQuerySet[Any]) -> Subquery:
-    names = tokens.order_by().values(tokens.model.owner_field)
-    only = names.annotate(number=Count("pk")).filter(number=1)
+def _only_row(tokens: TokenQuerySet[T]) -> Subquery:
+    """Return a subquery for the only one of these tokens, or for null if there
+    are several or none.
+    """
+    # All of them have one owner, and are one group.
+    groups = tokens.order_by().values(tokens.model.owner_field)
+    only = groups.annotate(number=Count("pk")).filter(number=1)
+    # A group of one row has its values as minimums.
     row = JSONObject(pk=Min("pk"), hint=Min("hint"), name=Min("name"))
     return Subquery(only.values(row=row), output_field=JSONField())
 
