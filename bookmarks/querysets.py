@@ -123,7 +123,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         whether it was inserted.
 
         Django's save() would raise an IntegrityError for a bookmark that
-        exists already. To handle that takes a sixth of the time of the call.
+        exists already, which PostgreSQL logs, and which leaves a dead row.
         """
         connection = connections[self.db]
         quote = connection.ops.quote_name
