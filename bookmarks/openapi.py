@@ -46,6 +46,7 @@ from .serializers import (
     BookmarkDeletionListQuery,
     BookmarkListQuery,
     CollectionListQuery,
+    ImportFailureSerializer,
     TeamAccessTokenListQuery,
 )
 from .web_url import NO_SCHEME
@@ -375,7 +376,8 @@ import_bookmarks = file_operation(
         "`format`, the body may have any Content-Type. Its `charset` names the file's "
         "encoding. Existing bookmarks are not changed without `update`, so the same "
         "file can be imported again after any error. An invalid record does not "
-        "affect the others. The body may be a ZIP with one file.\n\nThe size of the "
+        "affect the others, but without any valid one the response is an error, with "
+        "the report. The body may be a ZIP with one file.\n\nThe size of the "
         "body is limited, and so is that of the file in a ZIP. Send a larger file in "
         "parts of JSON Lines. So is the time: the report's `stopped_at` is the place "
         "at which an import ended because of it."
@@ -394,6 +396,7 @@ import_bookmarks = file_operation(
         exceptions.InvalidCollection(),
         exceptions.UnreadableImport("No bookmarks found. The file looks like CSV."),
     ],
+    failures={400: ImportFailureSerializer},
 )
 
 export_bookmarks = file_operation(

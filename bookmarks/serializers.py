@@ -21,6 +21,7 @@ from usergroups.api.batches import (
 )
 from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
+from usergroups.api.error_serializers import FailureSerializer
 from usergroups.api.fields import (
     StrictBooleanField,
     StrictIntegerField,
@@ -494,6 +495,14 @@ class ReportSerializer(serializers.Serializer[Any]):
 
 class ImportEnvelope(Envelope):
     report = ReportSerializer()
+
+
+class ImportFailureSerializer(FailureSerializer):
+    """The body of an error response to an import."""
+
+    report = ReportSerializer(
+        required=False, help_text="Only if the code is `unreadable_file`."
+    )
 
 
 class ExportQuery(serializers.Serializer[Any]):

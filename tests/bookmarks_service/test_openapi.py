@@ -71,6 +71,18 @@ def test_concurrent_first_requests_generate_the_document_once():
     assert len(contents) == 1
 
 
+def test_no_field_of_a_body_has_a_default(document):
+    """A generator of types for TypeScript requires fields with a default."""
+    schemas = document["components"]["schemas"].items()
+
+    assert not [
+        (name, field)
+        for name, schema in schemas
+        for field, described in schema.get("properties", {}).items()
+        if "default" in described
+    ]
+
+
 def test_the_schemes_are_known_to_every_client(document):
     schemes = document["components"]["securitySchemes"]
 

@@ -205,6 +205,7 @@ class Operation:
     body: Any
     responses: Mapping[Any, OpenApiResponse]
     errors: Sequence[APIException]
+    failures: Mapping[int, type[FailureSerializer]]
 
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -222,6 +223,7 @@ def operation(
     body: Any = None,
     request: Any = empty,
     errors: Sequence[APIException] = (),
+    failures: Mapping[int, type[FailureSerializer]] = {},
 ) -> Callable[[Handler], Handler]:
     """Describe a method of a BaseAPIView.
 
@@ -233,6 +235,8 @@ def operation(
     - ``body``: an example of the JSON body. ``request`` is for other bodies.
     - ``errors``: the errors of this operation. OperationSchema adds those that
       other operations have too.
+    - ``failures``: the serializers of error responses with further fields, by
+      status.
     """
     extend = extend_schema(
         operation_id,
@@ -247,7 +251,8 @@ def operation(
         # extend_schema extends this instead of the host's DEFAULT_SCHEMA_CLASS.
         method.kwargs = {"schema": OperationSchema}  # type: ignore[attr-defined]
         method.operation_id = operation_id  # type: ignore[attr-defined]
-        method.operation = Operation(query, body, responses, errors)  # type: ignore[attr-defined]
+        described = Operation(query, body, responses, errors, failures)
+        method.operation = described  # type: ignore[attr-defined]
         return extend(method)
 
     return decorate
@@ -365,7 +370,7 @@ class OperationSchema(AutoSchema):
             codes |= self._codes_of_fields()
         listed = ", ".join(f"`{code}`" for code in sorted(codes))
         return OpenApiResponse(
-            FailureSerializer,
+            self.operation.failures.get(status, FailureSerializer),
             f"{ERROR_DESCRIPTIONS[status]} Codes: {listed}.",
             [error_example(error) for error in errors],
         )
