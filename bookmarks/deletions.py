@@ -17,6 +17,8 @@ class Deletion(DeletionRecord):
     object_id = models.UUIDField()
 
     class Meta:
+        # The records have no page in the admin.
+        default_permissions = ()
         indexes = [
             models.Index(
                 fields=["user_group", "deleted_at", "id"], name="bookmarks_deletions"

@@ -53,6 +53,7 @@ class UnreadableImport(APIException):
 
     status_code = 400
     default_code = "unreadable_file"
+    default_detail = "All records in the file were refused. The report has the reasons."
 
 
 class AlreadyExists(APIException):

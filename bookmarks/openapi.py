@@ -10,7 +10,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiRequest, OpenApiResponse
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from usergroups.api import batches, cursors
+from usergroups.api import batches
 from usergroups.api.deadlines import TimeLimitExceeded
 from usergroups.api.errors import MissingField, Protected
 from usergroups.api.openapi import (
@@ -41,6 +41,14 @@ from usergroups.tokens.openapi import (
 from . import exceptions
 from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
 from .models import Bookmark
+from .serializers import (
+    AccessTokenListQuery,
+    BookmarkDeletionListQuery,
+    BookmarkListQuery,
+    CollectionListQuery,
+    ImportFailureSerializer,
+    TeamAccessTokenListQuery,
+)
 from .web_url import NO_SCHEME
 
 BOOKMARK: dict[str, Any] = {
@@ -76,15 +84,16 @@ list_bookmarks = bookmark_operation(
         "listed exactly once, unless an import changes its date meanwhile, or it "
         "changes during a list with `updated_since`."
     ),
-    query={
-        **page_query(BOOKMARK["id"], cursors.UPDATED),
-        "collection": "",  # lists the bookmarks in no collection
-        "url": BOOKMARK["url"],
-        "created_since": BOOKMARK["created_at"],
-        "updated_since": BOOKMARK["updated_at"],
-        "q": "reports",
-        "tag": ["reports"],
-    },
+    query=page_query(
+        BookmarkListQuery,
+        BOOKMARK["id"],
+        collection="",  # lists the bookmarks in no collection
+        url=BOOKMARK["url"],
+        created_since=BOOKMARK["created_at"],
+        updated_since=BOOKMARK["updated_at"],
+        q="reports",
+        tag=["reports"],
+    ),
     responses={200: page_response("A page of bookmarks.", bookmarks=[BOOKMARK])},
     errors=[INVALID_LIMIT, exceptions.InvalidCollection()],
 )
@@ -247,11 +256,12 @@ list_collections = collection_operation(
         "`created_at` or, with `updated_since`, by `updated_at`. Request `next` until "
         "it is null."
     ),
-    query={
-        **page_query(COLLECTION["id"], cursors.UPDATED),
-        "name": COLLECTION["name"],
-        "updated_since": COLLECTION["updated_at"],
-    },
+    query=page_query(
+        CollectionListQuery,
+        COLLECTION["id"],
+        name=COLLECTION["name"],
+        updated_since=COLLECTION["updated_at"],
+    ),
     responses={200: page_response("A page of collections.", collections=[COLLECTION])},
     errors=[INVALID_LIMIT],
 )
@@ -265,7 +275,7 @@ list_deletions = operation(
         "deleted, in whatever way, ordered by `deleted_at`. Request `next` until it is "
         "null. Deletions are listed for 90 days, unless the operator sets another time."
     ),
-    query={**page_query(RECORD_ID, cursors.DELETED), "since": SINCE},
+    query=page_query(BookmarkDeletionListQuery, RECORD_ID, since=SINCE),
     responses={
         200: page_response(
             "A page of deletions.",
@@ -366,7 +376,8 @@ import_bookmarks = file_operation(
         "`format`, the body may have any Content-Type. Its `charset` names the file's "
         "encoding. Existing bookmarks are not changed without `update`, so the same "
         "file can be imported again after any error. An invalid record does not "
-        "affect the others. The body may be a ZIP with one file.\n\nThe size of the "
+        "affect the others, but without any valid one the response is an error, with "
+        "the report. The body may be a ZIP with one file.\n\nThe size of the "
         "body is limited, and so is that of the file in a ZIP. Send a larger file in "
         "parts of JSON Lines. So is the time: the report's `stopped_at` is the place "
         "at which an import ended because of it."
@@ -385,6 +396,7 @@ import_bookmarks = file_operation(
         exceptions.InvalidCollection(),
         exceptions.UnreadableImport("No bookmarks found. The file looks like CSV."),
     ],
+    failures={400: ImportFailureSerializer},
 )
 
 export_bookmarks = file_operation(
@@ -446,10 +458,11 @@ list_access_tokens = access_token_operation(
         "Lists the access tokens of a user group, including expired and revoked ones, "
         "without their secrets."
     ),
-    query={
-        "user_group_id": "example_1",
-        **page_query(bytes.fromhex(ACCESS_TOKEN["id"])),
-    },
+    query=page_query(
+        AccessTokenListQuery,
+        bytes.fromhex(ACCESS_TOKEN["id"]),
+        user_group_id="example_1",
+    ),
     responses={
         200: page_response("A page of access tokens.", access_tokens=[ACCESS_TOKEN])
     },
@@ -510,8 +523,13 @@ issue_access_tokens = access_token_operation(
         200: success_response(
             "The result of each user group.",
             results=[
-                {"status": 201, "success": 1, "access_token": NEW_ACCESS_TOKEN},
-                batches.failed(UserGroupNotFound()),
+                {
+                    "status": 201,
+                    "success": 1,
+                    "changed": True,
+                    "access_token": NEW_ACCESS_TOKEN,
+                },
+                {**batches.failed(UserGroupNotFound()), **NOTHING_CHANGED},
             ],
         )
     },
@@ -531,8 +549,11 @@ revoke_access_tokens = access_token_operation(
         200: success_response(
             "The result of each id.",
             results=[
-                {"status": 200, "success": 1},
-                batches.failed(exceptions.AccessTokenNotFound()),
+                {"status": 200, "success": 1, "changed": True},
+                {
+                    **batches.failed(exceptions.AccessTokenNotFound()),
+                    **NOTHING_CHANGED,
+                },
             ],
         )
     },
@@ -547,10 +568,11 @@ list_team_access_tokens = access_token_operation(
         "token's environment, including expired and revoked ones, without their "
         "secrets."
     ),
-    query={
-        **page_query(bytes.fromhex(ACCESS_TOKEN["id"])),
-        "expires_before": ACCESS_TOKEN["expires_at"],
-    },
+    query=page_query(
+        TeamAccessTokenListQuery,
+        bytes.fromhex(ACCESS_TOKEN["id"]),
+        expires_before=ACCESS_TOKEN["expires_at"],
+    ),
     responses={
         200: page_response(
             "A page of access tokens.",

@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-import orjson
 from django.db import IntegrityError, connections
 from django.db.models import (
     Exists,
@@ -34,9 +33,9 @@ from usergroups.db.deletion import ProtectingError
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
-from . import web_url
+from . import json_statements, web_url
 from .public_ids import Duplicate, PublicIdQuerySet, parse_public_id
-from .tags import MAX_TAGS, clean_tags, distinct, text_of_tags
+from .tags import MAX_TAGS, clean_tags, distinct
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
 NO_COLLECTION = UUID(int=0)
 # joined by OR in one query; SQLite raises an error for 1,000
 MAX_CONDITIONS = 500
-# rows in one UPDATE, whose time grows with the square of their number
-MAX_UPDATED = 200
 
 COLLECTION_KEY = Coalesce(
     "collection_id", Value(NO_COLLECTION), output_field=UUIDField()
@@ -61,15 +58,6 @@ NO_COLLECTION, and the digest of its URL.
 CONFLICT_DELETED = "A conflicting bookmark was deleted before it could be read."
 
 INSERT_ROW = "INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING"
-
-INSERT_ROWS = """INSERT INTO {table} ("user_group_id", "updated_at", {columns})
-SELECT %s, %s, {columns} FROM json_populate_recordset(NULL::{table}, %s)
-ON CONFLICT DO NOTHING
-RETURNING id"""
-"""Inserts rows on PostgreSQL, from the values that they share and an array of
-JSON objects.
-"""
-
 
 UPDATABLE = ("title", "tags", "note")
 """The fields of existing bookmarks that a batch may update."""
@@ -135,7 +123,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         whether it was inserted.
 
         Django's save() would raise an IntegrityError for a bookmark that
-        exists already. To handle that takes a sixth of the time of the call.
+        exists already, which PostgreSQL logs, and which leaves a dead row.
         """
         connection = connections[self.db]
         quote = connection.ops.quote_name
@@ -386,14 +374,11 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             bookmark._state.adding = False
             bookmark._state.db = self.db
         missing = new.keys() - stored.keys()
-        if missing:
-            stored |= self._by_unique_key(user_group, missing)
-        if len(stored) < len(new):
+        existing = self._by_unique_key(user_group, missing, lock=bool(wanted))
+        if len(stored) + len(existing) < len(new):
             raise IntegrityError(CONFLICT_DELETED)
-        existing = {key: stored[key] for key in missing & wanted.keys()}
-        updated = self._update_found(user_group, existing, wanted, replace)
-        changed = {bookmark.unique_key: bookmark for bookmark in updated}
-        return {**stored, **changed}, set(changed)
+        changed = self._update_locked(user_group, existing, wanted, replace)
+        return stored | existing, {bookmark.unique_key for bookmark in changed}
 
     def insert_missing(
         self, user_group: UserGroup, rows: Sequence[Mapping[str, Any]], now: datetime
@@ -413,7 +398,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             key=lambda row: (row["url_digest"], row["collection_id"] or NO_COLLECTION),
         )
         if connections[self.db].vendor == "postgresql":
-            created = self._insert_json(user_group, ordered, now)
+            created = json_statements.insert_rows(self, user_group, ordered, now)
         else:
             bookmarks = self._instances(user_group, ordered, now)
             self.bulk_create(bookmarks, ignore_conflicts=True)
@@ -431,26 +416,6 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         """Return instances with the values of ``insert_missing``'s rows."""
         shared = {"user_group": user_group, "updated_at": now}
         return [self.model(**row, **shared) for row in rows]
-
-    def _insert_json(
-        self, user_group: UserGroup, rows: Sequence[Mapping[str, Any]], now: datetime
-    ) -> set[UUID]:
-        """Do what ``insert_missing`` does on PostgreSQL.
-
-        One parameter for all rows takes a third of the time of a parameter for
-        each value.
-        """
-        stored = [{**row, "tags": text_of_tags(row["tags"])} for row in rows]
-        # bytea in hexadecimal
-        text = orjson.dumps(stored, default=lambda digest: f"\\x{digest.hex()}")
-        connection = connections[self.db]
-        quote = connection.ops.quote_name
-        table = quote(self.model._meta.db_table)
-        columns = ", ".join(map(quote, rows[0]))
-        sql = INSERT_ROWS.format(table=table, columns=columns)
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [user_group.pk, now, text.decode()])
-            return {key for (key,) in cursor.fetchall()}
 
     def find_by_urls(
         self, user_group: UserGroup, urls: Sequence[str]
@@ -477,59 +442,63 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         Return the number of bookmarks that changed. Call this in a
         transaction.
         """
-        found = self._by_unique_key(user_group, wanted)
 
         def add_to(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
             return merge({"tags": bookmark.tags, "note": bookmark.note}, values)
 
-        return len(self._update_found(user_group, found, wanted, add_to))
+        existing = self._by_unique_key(user_group, wanted, lock=True)
+        return len(self._update_locked(user_group, existing, wanted, add_to))
 
-    def _update_found(
+    def _update_locked(
         self,
         user_group: UserGroup,
-        found: Mapping[UniqueKey, "Bookmark"],
+        locked: Mapping[UniqueKey, "Bookmark"],
         wanted: Mapping[UniqueKey, Mapping[str, Any]],
         new_values: "Callable[[Bookmark, Mapping[str, Any]], dict[str, Any]]",
     ) -> "list[Bookmark]":
-        """Lock and update those bookmarks in ``found`` whose values would
-        change, and return them.
+        """Update those locked bookmarks whose values change, and return them.
 
         ``new_values`` returns the values to store, by field name, for a
         bookmark and the values that ``wanted`` has for it.
         """
-
-        def differences(key: UniqueKey, bookmark: "Bookmark") -> dict[str, Any]:
-            values = new_values(bookmark, wanted.get(key, {}))
-            return {
-                name: value
-                for name, value in values.items()
-                if value != getattr(bookmark, name)
-            }
-
-        keys = [
-            bookmark.pk for key, bookmark in found.items() if differences(key, bookmark)
-        ]
-        if not keys:
-            return []
         now = timezone.now()
-        changed: dict[frozenset[str], list[Bookmark]] = defaultdict(list)
-        # All transactions lock several bookmarks in this order, so that they
-        # do not deadlock.
-        of_group = self.filter(user_group=user_group)
-        rows = of_group.filter(pk__in=keys).select_for_update().order_by("pk")
-        for bookmark in rows:
-            # Another transaction may have changed the bookmark before it was
-            # locked.
-            changes = differences(bookmark.unique_key, bookmark)
-            if changes:
-                for name, value in changes.items():
+        changed: list[Bookmark] = []
+        # One statement, and one signal, writes the same fields of several
+        # bookmarks.
+        by_fields: dict[frozenset[str], list[Bookmark]] = defaultdict(list)
+        for key, bookmark in locked.items():
+            names = set()
+            for name, value in new_values(bookmark, wanted.get(key, {})).items():
+                if value != getattr(bookmark, name):
                     setattr(bookmark, name, value)
+                    names.add(name)
+            if names:
                 bookmark.updated_at = now
-                changed[frozenset(changes)].append(bookmark)
-        for names, bookmarks in changed.items():
-            of_group.bulk_update(bookmarks, [*names, "updated_at"], MAX_UPDATED)
-            announce_update(bookmarks, self.db, names)
-        return [bookmark for bookmarks in changed.values() for bookmark in bookmarks]
+                changed.append(bookmark)
+                by_fields[frozenset(names)].append(bookmark)
+        for written, bookmarks in by_fields.items():
+            self._write_many(user_group, bookmarks, written, now)
+            announce_update(bookmarks, self.db, written)
+        return changed
+
+    def _write_many(
+        self,
+        user_group: UserGroup,
+        bookmarks: "Sequence[Bookmark]",
+        names: Iterable[str],
+        now: datetime,
+    ) -> None:
+        """Write the fields with these names, and ``updated_at``, of the user
+        group's bookmarks, which are locked.
+        """
+        if connections[self.db].vendor != "postgresql":
+            self.bulk_update(bookmarks, [*names, "updated_at"])
+            return
+        rows = []
+        for bookmark in bookmarks:
+            values = {name: getattr(bookmark, name) for name in names}
+            rows.append({"id": bookmark.pk, **values})
+        json_statements.update_rows(self, user_group, rows, now)
 
     def _find_by_unique_key(
         self, user_group: UserGroup, key: UniqueKey
@@ -545,10 +514,12 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return found[0] if found else None
 
     def _by_unique_key(
-        self, user_group: UserGroup, keys: Iterable[UniqueKey]
+        self, user_group: UserGroup, keys: Iterable[UniqueKey], *, lock: bool = False
     ) -> dict[UniqueKey, "Bookmark"]:
         """Return the user group's bookmarks with these unique keys, by key,
         without reading others with the same URLs.
+
+        With ``lock``, lock them until the transaction ends.
         """
         by_collection = defaultdict(list)
         for collection, digest in keys:
@@ -559,9 +530,17 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         ]
         bookmarks = self.filter(user_group=user_group)
         bookmarks = bookmarks.alias(collection_key=COLLECTION_KEY)
+        # All transactions lock several bookmarks in this order, so that they
+        # do not deadlock.
+        if lock:
+            bookmarks = bookmarks.select_for_update().order_by("pk")
+        # PostgreSQL needs only one query, which keeps the order of the locks.
+        size = max(1, len(conditions))
+        if connections[self.db].vendor == "sqlite":
+            size = MAX_CONDITIONS
         found: dict[UniqueKey, Bookmark] = {}
-        for start in range(0, len(conditions), MAX_CONDITIONS):
-            some = conditions[start : start + MAX_CONDITIONS]
+        for start in range(0, len(conditions), size):
+            some = conditions[start : start + size]
             for bookmark in bookmarks.filter(Q(*some, _connector=Q.OR)):
                 found[bookmark.unique_key] = bookmark
         return found

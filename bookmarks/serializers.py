@@ -21,6 +21,7 @@ from usergroups.api.batches import (
 )
 from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
+from usergroups.api.error_serializers import FailureSerializer
 from usergroups.api.fields import (
     StrictBooleanField,
     StrictIntegerField,
@@ -31,6 +32,7 @@ from usergroups.api.page_queries import PageQuery
 from usergroups.api.pagination import PageEnvelope
 from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
+    DeletionListQuery,
     UserGroupIdQuery,
     UserGroupIdSerializer,
     UserGroupSerializer,
@@ -248,6 +250,10 @@ class BookmarkListQuery(PageQuery):
         ),
     )
 
+    def validate_tag(self, tags: list[str]) -> list[str]:
+        """Sort the tags, whose order does not matter."""
+        return sorted(tags)
+
 
 class BookmarkListEnvelope(PageEnvelope):
     bookmarks = BookmarkSerializer(many=True)
@@ -359,6 +365,10 @@ class CollectionListQuery(PageQuery):
 
 class CollectionListEnvelope(PageEnvelope):
     collections = CollectionSerializer(many=True)
+
+
+class BookmarkDeletionListQuery(DeletionListQuery):
+    """The query parameters of the list of deleted bookmarks and collections."""
 
 
 class DeletionSerializer(serializers.Serializer[Deletion]):
@@ -485,6 +495,14 @@ class ReportSerializer(serializers.Serializer[Any]):
 
 class ImportEnvelope(Envelope):
     report = ReportSerializer()
+
+
+class ImportFailureSerializer(FailureSerializer):
+    """The body of an error response to an import."""
+
+    report = ReportSerializer(
+        required=False, help_text="Only if the code is `unreadable_file`."
+    )
 
 
 class ExportQuery(serializers.Serializer[Any]):
@@ -616,7 +634,7 @@ class TeamAccessTokenListEnvelope(PageEnvelope):
     access_tokens = TeamAccessTokenSerializer(many=True)
 
 
-class AccessTokenResultSerializer(ResultSerializer):
+class AccessTokenResultSerializer(WriteResultSerializer):
     access_token = IssuedAccessTokenSerializer(required=False)
 
 
@@ -625,7 +643,7 @@ class AccessTokenBatchEnvelope(Envelope):
 
 
 class AccessTokenRevocationEnvelope(Envelope):
-    results = ResultsField(ResultSerializer)
+    results = ResultsField(WriteResultSerializer)
 
 
 class DescribedAccessTokenEnvelope(TokenEnvelope):

@@ -20,7 +20,7 @@ from rest_framework.response import Response
 from usergroups.api import batches
 from usergroups.api.bodies import read_chunks
 from usergroups.api.envelopes import Envelope
-from usergroups.api.errors import MissingField, Protected
+from usergroups.api.errors import MissingField, Protected, failure
 from usergroups.api.page_queries import pop_paging
 from usergroups.api.pagination import Page
 from usergroups.api.parsers import BatchParser
@@ -32,7 +32,6 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.db.versions import Modified
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
-from usergroups.serializers import DeletionListQuery
 from usergroups.tokens.models import TooManyTokens
 from usergroups.tokens.views import RotateTokenView, TokenView
 from usergroups.views import ApiTokenView
@@ -416,7 +415,7 @@ class CollectionView(AccessTokenView):
 
 
 class DeletionsView(AccessTokenView):
-    request_serializers = {"GET": DeletionListQuery}
+    request_serializers = {"GET": serializers.BookmarkDeletionListQuery}
     response_serializers = {"GET": serializers.DeletionListEnvelope}
 
     @openapi.list_deletions
@@ -448,12 +447,13 @@ class ImportView(AccessTokenView):
             if format_name is None:
                 raise MissingField("format")
             query = self.validated_with_collection()
+            report = Report()
             try:
                 content, _ = open_content(file, "", max_size)
             except UnreadableFile as error:
-                raise exceptions.UnreadableImport(str(error)) from None
+                report.error = str(error)
+                return self.respond_unreadable(report)
             collection = query.get("collection")
-            report = Report()
             deadline = api_request.deadline
             records = read(content, format_name, encoding, deadline)
             try:
@@ -467,13 +467,22 @@ class ImportView(AccessTokenView):
                         deadline=deadline,
                     )
             except exceptions.InvalidCollection:
-                if report.is_of_nothing:
+                if report.has_no_bookmark:
                     raise
                 # What was stored before the deletion of the collection stays.
                 report.error = exceptions.NO_SUCH_COLLECTION
-        if report.error and report.is_of_nothing and not report.stopped_at:
-            raise exceptions.UnreadableImport(report.error)
+        has_failed = report.error or report.refused
+        if has_failed and report.has_no_bookmark and not report.stopped_at:
+            return self.respond_unreadable(report)
         return self.respond({"report": report})
+
+    def respond_unreadable(self, report: Report) -> Response:
+        """Return the error response for a file without any usable bookmark,
+        with the report.
+        """
+        error = exceptions.UnreadableImport(report.error)
+        described = serializers.ReportSerializer(report).data
+        return Response({**failure(error), "report": described}, error.status_code)
 
     def format_of(self, request: Request) -> str | None:
         """Return the name of the format that the parameter or the Content-Type
@@ -647,7 +656,7 @@ class AccessTokenBatchView(ApiTokenView):
         token, secret = issued
         # for this response only
         token.secret = secret  # type: ignore[attr-defined]
-        return {"access_token": token, "status": 201}
+        return {"access_token": token, "status": 201, "changed": True}
 
 
 class AccessTokenBatchRevocationView(ApiTokenView):
@@ -669,7 +678,7 @@ class AccessTokenBatchRevocationView(ApiTokenView):
         """
         if revoked is None:
             return batches.failed(exceptions.AccessTokenNotFound())
-        return {"status": 200}
+        return {"status": 200, "changed": revoked}
 
 
 class TeamAccessTokensView(ApiTokenView):

@@ -20,6 +20,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, reverse
 from django.utils.decorators import method_decorator
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -28,11 +29,56 @@ from usergroups.admin_tools.cells import relative_time
 from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.history import message_of
 from usergroups.admin_tools.pages import admin_url, can_view
-from usergroups.admin_tools.paginator import MAX_LISTED, newest_rows
+from usergroups.admin_tools.paginator import MAX_LISTED, bounded_count, newest_rows
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.models import Token
 
+from .admin_charts import (
+    Chart,
+    bookmarks_by_day,
+    days_until_today,
+    draw,
+    tokens_by_week,
+    weeks_from_today,
+)
+
 MAX_ROWS = 5  # in each list of the index page
+
+
+NAVIGATION = [
+    (_("Customers"), ["UserGroup", "Team"]),
+    (_("Tokens"), ["ApiToken", "AccessToken"]),
+    (_("Bookmarks"), ["Bookmark", "Collection"]),
+    (_("Administration"), ["LogEntry", "User", "Group"]),
+]
+"""The groups of lists in the navigation, and their models, in the order of
+use.
+"""
+
+
+def grouped(apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the models of Django's list of apps by groups of the navigation.
+
+    Models that are in no group come last, by their apps.
+    """
+    entries = {entry["object_name"]: entry for app in apps for entry in app["models"]}
+    groups = []
+    for name, model_names in NAVIGATION:
+        models = [entries.pop(each) for each in model_names if each in entries]
+        if models:
+            groups.append({"name": name, "app_label": "", "models": models})
+    for app in apps:
+        models = [each for each in app["models"] if each["object_name"] in entries]
+        if models:
+            groups.append({**app, "models": models})
+    return groups
+
+
+def limit_text(is_limited: bool) -> str:
+    """Return the number of rows that were read if there are others, otherwise
+    an empty text.
+    """
+    return intcomma(MAX_LISTED) if is_limited else ""
 
 
 class Step(NamedTuple):
@@ -75,9 +121,9 @@ class OperatorsSite(FindSite):
                 title = getattr(model_admin, "list_title", "")
                 if title:
                     entry["name"] = title
-        # What operators use most comes first.
-        order = {"usergroups": 0, "bookmarks": 1}
-        return sorted(apps, key=lambda app: order.get(app["app_label"], 2))
+        if app_label is not None:
+            return apps
+        return grouped(apps)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         # No model has get_absolute_url(), and Django's redirect to it raises
@@ -130,14 +176,20 @@ class OperatorsSite(FindSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
         tokens: list[TokenPanel] = []
+        charts = self.bookmark_charts(request)
         for model in (ApiToken, AccessToken):
             if can_view(self, request, model):
-                tokens += self.token_panels(request, model)
+                rows = self.get_model_admin(model).get_queryset(request)
+                newest, is_limited = newest_rows(rows)
+                tokens += self.token_panels(model, newest, is_limited)
+                charts.append(self.token_chart(model, newest, is_limited))
         changes = None
         if can_view(self, request, LogEntry):
             changes = self.recent_changes(request)
         panels = {
             "steps": self.first_steps(request),
+            "user_groups": self.number_of_user_groups(request),
+            "charts": charts,
             "tokens": tokens,
             "recent_changes": changes,
         }
@@ -180,8 +232,42 @@ class OperatorsSite(FindSite):
             return []
         return result
 
+    def number_of_user_groups(self, request: HttpRequest) -> str:
+        """Return the number of user groups, up to MAX_LISTED, or an empty text
+        if the user may not view them.
+        """
+        if not can_view(self, request, UserGroup):
+            return ""
+        number = bounded_count(self.get_model_admin(UserGroup).get_queryset(request))
+        if number == MAX_LISTED:
+            return f"{intcomma(number)}+"
+        return intcomma(number)
+
+    def bookmark_charts(self, request: HttpRequest) -> list[Chart]:
+        """Return the chart of the latest bookmarks, if the user may view them.
+
+        No index has the days on which bookmarks of all user groups were
+        created, so the newest bookmarks are counted.
+        """
+        if not can_view(self, request, Bookmark):
+            return []
+        rows = self.get_model_admin(Bookmark).get_queryset(request)
+        newest, is_limited = newest_rows(rows)
+        title = gettext("Bookmarks of the last 30 days")
+        counts = bookmarks_by_day(newest)
+        return [draw(title, days_until_today(), counts, limit_text(is_limited))]
+
+    def token_chart(
+        self, model: type[Token], newest: "QuerySet[Any]", is_limited: bool
+    ) -> Chart:
+        """Return the chart of the tokens that expire in the next weeks."""
+        title = gettext("%(names)s that expire in the next 8 weeks")
+        title %= {"names": capfirst(model._meta.verbose_name_plural)}
+        counts = tokens_by_week(newest)
+        return draw(title, weeks_from_today(), counts, limit_text(is_limited))
+
     def token_panels(
-        self, request: HttpRequest, model: type[Token]
+        self, model: type[Token], newest: Any, is_limited: bool
     ) -> list[TokenPanel]:
         """Return the panels of a model's tokens that need attention, because
         they expire soon or are not used.
@@ -189,8 +275,6 @@ class OperatorsSite(FindSite):
         No index finds them, so they are looked for among the newest tokens.
         """
         model_admin: Any = self.get_model_admin(model)
-        newest: Any
-        newest, is_limited = newest_rows(model_admin.get_queryset(request))
         # the state in the URL of the list, the title, the tokens, and the time
         # that is shown of each
         lists = [
@@ -216,8 +300,7 @@ class OperatorsSite(FindSite):
             for token in first[:MAX_ROWS]:
                 time = relative_time(getattr(token, time_field))
                 panel.tokens.append((model_admin.link_to(token), token.owner, time))
-            if is_limited:
-                panel.limit = intcomma(MAX_LISTED)
+            panel.limit = limit_text(is_limited)
             if is_limited or len(first) > MAX_ROWS:
                 panel.url = f"{model_admin.url_of('changelist')}?state={state}"
             panels.append(panel)

@@ -20,7 +20,10 @@ def errors(response, status=400):
     assert response.headers["Content-Type"] == "application/json"
     assert response.headers["Cache-Control"] == "no-store"
     body = response.json()
-    assert body.keys() == {"success", "type", "errors"}
+    expected = {"success", "type", "errors"}
+    if body["errors"][0]["code"] == "unreadable_file":
+        expected.add("report")
+    assert body.keys() == expected
     assert body["success"] == 0
     assert type(body["success"]) is int  # not False
     assert body["type"] == error_type(status, body["errors"])

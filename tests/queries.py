@@ -118,6 +118,29 @@ def row_locked(row: models.Model) -> Iterator[None]:
 
 
 @contextmanager
+def committed_after_wait(change: Callable[[], Any]) -> Iterator[None]:
+    """Call ``change`` in a transaction of another connection, which commits as
+    soon as a statement of this one waits for its locks.
+    """
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has one writer at a time, so that no row is locked.")
+    is_changed = threading.Event()
+
+    def run_other_transaction() -> None:
+        # a thread has a connection of its own
+        with closing(connection), transaction.atomic():
+            change()
+            is_changed.set()
+            wait_for_blocked_connection()
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(run_other_transaction)
+        assert is_changed.wait(TIMEOUT)
+        yield
+        other.result()
+
+
+@contextmanager
 def deadlock(
     statement: str,
     locked: models.QuerySet[Any],

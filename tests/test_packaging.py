@@ -1,11 +1,13 @@
 """The package of the apps, without the service."""
 
+import re
 import subprocess
 import sys
 import zipfile
 from importlib.metadata import requires
 
 import pytest
+from drf_spectacular.generators import SchemaGenerator
 from packaging.requirements import Requirement
 
 from tests.documents import ROOT, section
@@ -36,11 +38,13 @@ def wheel(tmp_path_factory):
     return path
 
 
-def test_the_version_of_the_wheel_is_in_the_changelog_or_unreleased(wheel):
+def test_the_version_is_the_newest_one_in_the_changelog(wheel):
     changelog = (ROOT / "CHANGELOG.md").read_text()
+    newest, *_ = re.findall(r"^## \[(\d.*)\]", changelog, re.MULTILINE)
+    document = SchemaGenerator().get_schema(public=True)
 
-    assert wheel.name.split("-")[1] == __version__
-    assert "## [Unreleased]" in changelog or f"## [{__version__}]" in changelog
+    assert wheel.name.split("-")[1] == __version__ == newest
+    assert document["info"]["version"] == newest
 
 
 def test_the_wheel_contains_exactly_the_apps(wheel):

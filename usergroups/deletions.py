@@ -17,6 +17,8 @@ class UserGroupDeletion(DeletionRecord):
     provided_id = models.CharField(max_length=255)
 
     class Meta:
+        # The records have no page in the admin.
+        default_permissions = ()
         indexes = [
             models.Index(
                 fields=["team", "environment", "deleted_at", "id"],

@@ -4,7 +4,7 @@ from functools import partial
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from .api import batches, cursors
+from .api import batches
 from .api.errors import MissingField, Protected
 from .api.openapi import (
     ETAG,
@@ -20,6 +20,7 @@ from .exceptions import (
     UnknownUserGroupToken,
     UserGroupNotFound,
 )
+from .serializers import DeletionListQuery, UserGroupListQuery
 from .tokens.openapi import DESCRIPTION, TOKEN, describe_rotation, token_operation
 
 USER_GROUP = {
@@ -182,11 +183,12 @@ list_user_groups = document(
         "page ends before the `mapping` and `properties` of its user groups exceed 2 "
         "MiB of JSON, but has at least one user group."
     ),
-    query={
-        **page_query(USER_GROUP["provided_id"], cursors.UPDATED),
-        "name": "Example",
-        "updated_since": USER_GROUP_DETAIL["updated_at"],
-    },
+    query=page_query(
+        UserGroupListQuery,
+        USER_GROUP["provided_id"],
+        name="Example",
+        updated_since=USER_GROUP_DETAIL["updated_at"],
+    ),
     responses={
         200: page_response("A page of groups.", user_groups=[USER_GROUP_DETAIL])
     },
@@ -204,7 +206,7 @@ list_user_group_deletions = document(
         "in whatever way, ordered by `deleted_at`. Request `next` until it is null. "
         "Deletions are listed for 90 days, unless the operator sets another time."
     ),
-    query={**page_query(RECORD_ID, cursors.DELETED), "since": SINCE},
+    query=page_query(DeletionListQuery, RECORD_ID, since=SINCE),
     responses={
         200: page_response(
             "A page of deletions.",

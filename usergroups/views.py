@@ -239,15 +239,22 @@ class UserGroupBatchDeletionView(ApiTokenView):
     @openapi.delete_user_groups
     def post(self, request: Request) -> Response:
         ids = self.validated()["user_group_ids"]
-        deletions = map(self.delete_item, batches.valid(ids))
+        valid_ids = batches.valid(ids)
+        existing = UserGroup.objects.existing_ids(valid_ids, self.token.scope)
+        deletions = (
+            self.delete_item(provided_id, exists=provided_id in existing)
+            for provided_id in valid_ids
+        )
         return self.respond({"results": batches.results(ids, deletions)})
 
-    def delete_item(self, provided_id: str) -> dict[str, Any]:
+    def delete_item(self, provided_id: str, *, exists: bool) -> dict[str, Any]:
         """Delete a user group, in a transaction of its own, and return the
         result of its item.
         """
         if cast(APIRequest, self.request).deadline.has_passed():
             return batches.failed(TimeLimitExceeded())
+        if not exists:
+            return batches.failed(UserGroupNotFound())
         try:
             UserGroup.objects.delete_by_provided_id(provided_id, self.token.scope)
         except UserGroup.DoesNotExist:

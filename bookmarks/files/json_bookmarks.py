@@ -27,7 +27,7 @@ from usergroups.api.deadlines import Deadline
 
 from .content import UnreadableFile
 from .decoding import read_chunks
-from .field_names import ObjectReader, means_something, normalized
+from .field_names import NAMES, NESTED, ObjectReader, means_something, normalized
 from .json_folders import (
     LIST_KEYS,
     LISTS,
@@ -40,7 +40,7 @@ from .json_folders import (
     Folders,
     has_list,
 )
-from .records import CollectionRecord, FileRecord, JsonValue, Record
+from .records import CollectionRecord, FileRecord, InvalidRecord, JsonValue, Record
 
 # Of arrays and objects. A reader of each of them is on Python's stack.
 MAX_DEPTH = 250
@@ -90,10 +90,11 @@ class JsonReader:
     """Reads the arrays and objects of a file from the events of its parser."""
 
     def __init__(self, folders: Folders | None = None) -> None:
-        # The folders that a first reading has found.
+        # The folders that a first reading has found. Without them, the records
+        # only show where the bookmarks are.
         self.folders = folders or Folders()
         self.found = Folders()
-        self.objects = ObjectReader()
+        self.read_record = ObjectReader().record if folders else only_url
         self.events: Iterator[tuple[str, Any]] = iter(())
         self.object_count = 0
         # The number of bookmarks so far, including refused entries.
@@ -215,7 +216,7 @@ class JsonReader:
 
         ``has_records`` tells whether there are records of what is in it.
         """
-        record = self.objects.record(self.bookmark_count + 1, values)
+        record = self.read_record(self.bookmark_count + 1, values)
         if isinstance(record, Record):
             yield from self.bookmarks(record, values.get(LISTS), place.collection)
             return
@@ -268,6 +269,17 @@ def shortened_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if complete:
             yield complete
     yield digits
+
+
+def only_url(line: int, values: Mapping[str, JsonValue]) -> FileRecord:
+    """Return a Record if an object has a URL, without its other fields."""
+    nested = values.get(NESTED)
+    if isinstance(nested, dict) and nested.get("url"):
+        return Record(line)
+    for key, value in values.items():
+        if value and normalized(key) in NAMES["url"]:
+            return Record(line)
+    return InvalidRecord(line, "")
 
 
 def read(text: TextIO, deadline: Deadline | None = None) -> Iterator[FileRecord]:

@@ -115,7 +115,7 @@ class Folders:
         name = folder_name(values)
         if not name:
             return
-        folder = name, str(values.get("parentId"))
+        folder = name, str(values.get("parentId", ""))
         self.by_number[number] = folder
         if "id" in values:
             self.by_id[str(values["id"])] = folder

@@ -99,7 +99,12 @@ class Report:
     @property
     def is_of_nothing(self) -> bool:
         """Whether the file contains nothing that was stored or refused."""
-        return not (self.created or self.updated or self.existing or self.refused)
+        return self.has_no_bookmark and not self.refused
+
+    @property
+    def has_no_bookmark(self) -> bool:
+        """Whether no bookmark of the file was stored or existed already."""
+        return not (self.created or self.updated or self.existing)
 
     @property
     def refusals(self) -> list[Refusal]:

@@ -127,6 +127,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['user_group', 'deleted_at', 'id'], name='bookmarks_deletions')],
+                'default_permissions': (),
             },
         ),
     ]

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.admin.browser import (
     choose,
     clipboard,
+    log_in,
     needs_chromium,
     new_context,
     new_page,
@@ -284,6 +285,53 @@ def test_forms_are_prefilled_with_the_team_or_the_group_from_whose_page_they_wer
     assert "https://example.com/walk" in Path(download.value.path()).read_text()
 
 
+def test_the_first_invalid_field_of_a_refused_form_has_the_focus(page):
+    page.set_viewport_size({"width": 1280, "height": 400})
+    page.goto("/admin/usergroups/usergroup/1/change/")
+    page.get_by_label("Properties").fill("{")
+    # The browser's own check, before the form is sent.
+    expect(page.locator(".field-properties .json-problem")).not_to_be_empty()
+
+    page.get_by_role("button", name="Save and continue editing").click()
+
+    expect(page.locator(".field-properties .errorlist")).to_be_visible()
+    expect(page.get_by_label("Properties")).to_be_focused()
+    expect(page.get_by_label("Properties")).to_be_in_viewport()
+    page.get_by_label("Properties").fill("{}")
+    expect(page.locator(".field-properties .json-problem")).to_be_empty()
+
+
+def test_the_key_of_find_works_while_a_check_box_has_the_focus(page):
+    page.goto("/admin/usergroups/usergroup/")
+    page.locator("#action-toggle").focus()
+
+    page.keyboard.press("/")
+
+    expect(page.locator("#find-text")).to_be_focused()
+
+
+def test_an_object_is_the_heading_and_its_deletion_is_named(page):
+    page.goto("/admin/usergroups/team/1/change/")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Demo")
+    expect(page.locator(".breadcrumbs a")).to_have_text(["Home", "Teams"])
+    expect(page.get_by_role("link", name="Delete team")).to_be_visible()
+
+
+def test_the_navigation_is_left_out_after_logging_out(browser, service):
+    with new_context(browser, service) as context, new_page(context) as page:
+        log_in(page, service.password)
+        groups = page.locator("#lists [role=group] > span")
+        expect(groups).to_have_text(
+            ["Customers", "Tokens", "Bookmarks", "Administration"]
+        )
+        page.get_by_role("button", name="Log out").click()
+
+        expect(page.get_by_role("heading", name="Logged out")).to_be_visible()
+        expect(page.locator("#lists")).to_have_count(0)
+        expect(page.locator("#find")).to_have_count(0)
+
+
 FOCUSED = """
 () => {
   const element = document.activeElement;
@@ -386,7 +434,14 @@ def expect_progress(page):
         expect(page.get_by_role("button", name=name)).to_be_disabled()
 
 
-def test_a_check_of_a_file_shows_that_it_works(import_page):
+@pytest.mark.parametrize(
+    ("button", "heading"),
+    [
+        ("Check the file", "nothing has been imported yet"),
+        ("Import bookmarks", "Bookmarks imported"),
+    ],
+)
+def test_the_import_page_shows_that_it_works(import_page, button, heading):
     requests = []
 
     def hold(route):
@@ -394,20 +449,75 @@ def test_a_check_of_a_file_shows_that_it_works(import_page):
 
     import_page.route("**/import/**", hold)
 
-    import_page.get_by_role("button", name="Check the file").click()
+    import_page.get_by_role("button", name=button).click()
 
     expect_progress(import_page)
     requests[0].continue_()
-    heading = import_page.get_by_role("heading", name="nothing has been imported yet")
-    expect(heading).to_be_visible()
+    expect(import_page.get_by_role("heading", name=heading)).to_be_visible()
     expect(import_page.get_by_text("Reading the file.")).to_be_hidden()
-    expect(import_page.get_by_role("button", name="Check the file")).to_be_enabled()
+    expect(import_page.get_by_role("button", name=button)).to_be_enabled()
 
 
-def test_an_import_shows_that_it_works(import_page):
-    # A browser stays on the page after a response without content.
-    import_page.route("**/import/**", lambda route: route.fulfill(status=204))
+PROXY_PAGE = "<html><body><center><h1>A page of the proxy</h1></center></body></html>"
 
-    import_page.get_by_role("button", name="Import bookmarks").click()
 
-    expect_progress(import_page)
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (413, "the file is larger than the server accepts"),
+        (502, "The server did not return a report."),
+    ],
+)
+@pytest.mark.parametrize("button", ["Check the file", "Import bookmarks"])
+def test_an_error_of_the_proxy_is_explained_in_the_page(context, button, status, text):
+    # not new_page(), which fails because of the error
+    with context.new_page() as page:
+        page.goto("/admin/bookmarks/bookmark/import/?user_group=1")
+        page.locator("#id_file").set_input_files(
+            {"name": "a.csv", "mimeType": "text/csv", "buffer": b"url"}
+        )
+        page.route(
+            "**/import/**",
+            lambda route: route.fulfill(
+                status=status, content_type="text/html", body=PROXY_PAGE
+            ),
+        )
+
+        page.get_by_role("button", name=button).click()
+
+        expect(page.get_by_text(text)).to_be_visible()
+        expect(page.locator("#report")).to_be_focused()
+        expect(page.get_by_text("A page of the proxy")).to_have_count(0)
+        expect(page.get_by_role("button", name=button)).to_be_enabled()
+
+
+def test_a_lost_connection_is_explained_in_the_import_page(context):
+    with context.new_page() as page:
+        page.goto("/admin/bookmarks/bookmark/import/?user_group=1")
+        page.locator("#id_file").set_input_files(
+            {"name": "a.csv", "mimeType": "text/csv", "buffer": b"url"}
+        )
+        page.route("**/import/**", lambda route: route.abort())
+
+        page.get_by_role("button", name="Import bookmarks").click()
+
+        expect(page.get_by_text("The connection was lost.")).to_be_visible()
+        expect(page.get_by_role("button", name="Import bookmarks")).to_be_enabled()
+
+
+def test_an_expired_session_is_explained_in_the_import_page(browser, service):
+    with new_context(browser, service) as context, new_page(context) as page:
+        log_in(page, service.password)
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        page.goto("/admin/bookmarks/bookmark/import/?user_group=1")
+        page.locator("#id_file").set_input_files(
+            {"name": "a.csv", "mimeType": "text/csv", "buffer": b"url"}
+        )
+        context.clear_cookies(name="sessionid")
+
+        page.get_by_role("button", name="Import bookmarks").click()
+
+        expect(page.get_by_text("your session has expired")).to_be_visible()
+        page.get_by_role("link", name="Log in again").click()
+        expect(page.get_by_label("Username")).to_be_visible()
+        assert "import" in page.url

@@ -127,6 +127,18 @@ def test_ids_and_dates_are_on_one_line(page):
     expect(page.locator("#result_list .badge")).to_have_text("Customer")
 
 
+def test_rows_are_low_and_cut_long_urls(page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto("/admin/usergroups/usergroup/?q=customer-1")
+    assert box(page, "#result_list tbody tr")["height"] <= 40
+
+    page.goto(f"/admin/bookmarks/bookmark/?user_group__id__exact={LONG_NAMES_PK}")
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        # two lines
+        assert box(page, "#result_list th a")["height"] <= 50
+
+
 HEADINGS = """cells => cells.map(cell => [cell.dataset.column, getComputedStyle(cell, "::before").content])"""
 """Returns the heading that each cell of a row should have on a phone, and the
 one that CSS shows.

@@ -270,7 +270,9 @@ EXPECTED = {
     # each of two kinds of tokens, whether there are more than it checks, the
     # expiring and the unused ones; and each of the six first steps. Content
     # types are cached.
-    "index": 15,
+    # Five for the numbers: user groups, the newest bookmarks and their number by
+    # day, and for both kinds of token the number by week.
+    "index": 20,
     # The count, up to 10,000, and the rows with their owners.
     **{f"{model} list": 4 for model in MODELS},
     # The same, and the sizes of the rows to search.

@@ -44,10 +44,12 @@ FILL = [
         FROM generate_series(1, {groups}) n""",
     """INSERT INTO bookmarks_accesstoken
         (name, digest, hint, read_only, created_at, last_used_address,
-         last_used_agent, user_group_id)
+         last_used_agent, user_group_id, team_id, environment)
         SELECT 'Browser extension', sha256(n::text::bytea),
-            'bma_' || left(md5(n::text), 8), false, now(), '', '', 1 + n % {groups}
-        FROM generate_series(1, 2 * {groups}) n""",
+            'bma_' || left(md5(n::text), 8), false, now(), '', '', id, team_id,
+            environment
+        FROM generate_series(1, 2 * {groups}) n
+        JOIN usergroups_usergroup ON id = 1 + n % {groups}""",
     """INSERT INTO bookmarks_collection (id, name, created_at, updated_at, user_group_id)
         SELECT md5(g || '/' || n)::uuid, 'Collection no. ' || n, now(), now(), g
         FROM generate_series(0, 9) n, generate_series(1, {groups}) g""",
@@ -60,7 +62,9 @@ FILL = [
                 '/' || repeat('x', (n % 9)::int),
             sha256(n::text::bytea),
             'The title of a page, of the usual length: ' || n % 1000,
-            '', '', {moment}, {moment}, {group},
+            'reading' || chr(10) || 'topic ' || n % 50 || chr(10) || 'year 2025',
+            repeat('A note of fifty characters, also of usual length. ', 2),
+            {moment}, {moment}, {group},
             CASE WHEN n % 10 < 7 THEN {collection} END
         FROM generate_series(1, {bookmarks}) n""",
 ]
@@ -105,10 +109,9 @@ def print_sizes():
             )
         print(f"    {index}: {(index_bytes or 0) / max(rows, 1):.0f}")
         table = name
-    [(url, title)] = execute(
-        "SELECT avg(length(url)), avg(length(title)) FROM bookmarks_bookmark"
-    )
-    print(f"URLs of {url:.0f} characters on average, titles of {title:.0f}")
+    for field in ("url", "title", "tags", "note"):
+        [(length,)] = execute(f"SELECT avg(length({field})) FROM bookmarks_bookmark")
+        print(f"{field} of {length:.0f} characters on average")
 
 
 def measure_import(folder, rows):

@@ -307,6 +307,8 @@ def test_a_batch_counts_the_tokens_that_it_issues(issue_many, user_group):
     response = issue_many(*[user_group.provided_id] * 3, other.provided_id)
 
     assert outcomes(response) == [(201,), (201,), (409, "too_many_tokens"), (201,)]
+    changed = [result["changed"] for result in response.json()["results"]]
+    assert changed == [True, True, False, True]
     active = AccessToken.objects.active()
     assert active.filter(user_group=user_group).count() == 1_000
 
@@ -365,6 +367,10 @@ def test_tokens_are_revoked_each_with_its_own_result(call_access_tokens, user_gr
         not_found,
         (400, "invalid"),
     ]
+    results = response.json()["results"]
+    changed = [result["changed"] for result in results]
+    # The fourth token is listed twice, and the fifth was revoked before.
+    assert changed == [True, False, True, *[False] * 5]
     active = {kept, of_another_team, in_testing}
     assert set(AccessToken.objects.filter(revoked_at=None)) == active
     time_of_revocation = revoked.revoked_at

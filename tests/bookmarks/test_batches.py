@@ -13,7 +13,7 @@ from tests.bookmarks.factories import (
     BookmarkFactory,
     CollectionFactory,
 )
-from tests.queries import concurrently
+from tests.queries import committed_after_wait, concurrently
 
 URL = "https://example.com/"
 
@@ -248,6 +248,23 @@ def test_an_update_to_the_same_values_changes_nothing(put, user_group):
     assert statuses(response) == [200, 200]
     assert changes(response) == [False, False]
     assert Bookmark.objects.get().updated_at == bookmark.updated_at
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_update_waits_for_a_concurrent_change_and_keeps_its_other_fields(
+    put, user_group
+):
+    values = {"title": "Old", "tags": ["old"], "note": "Old"}
+    bookmark = BookmarkFactory(user_group=user_group, url=URL, **values)
+    row = Bookmark.objects.filter(pk=bookmark.pk)
+
+    with committed_after_wait(lambda: row.update(title="Other", note="Other")):
+        response = put({"url": URL, "title": "New"})
+
+    stored = row.get()
+    assert changes(response) == [True]
+    assert response.json()["results"][0]["bookmark"] == bookmark_json(stored)
+    assert (stored.title, stored.tags, stored.note) == ("New", ["old"], "Other")
 
 
 def test_only_a_batch_with_update_changes_existing_bookmarks(put, user_group):

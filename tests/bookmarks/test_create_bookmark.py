@@ -211,6 +211,7 @@ def test_invalid_and_foreign_collections_are_answered_alike(
         "http://example.com",
         "HTTPS://EXAMPLE.COM/%7Efoo/../bar?b=2&a=1#fragment",
         "http://intranet/",
+        "http://host_name.example/",
         "http://localhost:8000/",
         "http://127.0.0.1/",
         "http://[::1]:8000/",

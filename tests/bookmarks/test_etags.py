@@ -1,9 +1,11 @@
 """ETags of single objects, and conditional requests with If-Match."""
 
 import pytest
+from django.urls import reverse
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import detail, error_code, etag_of
+from tests.conftest import Caller
 from tests.operations import OPERATIONS, WITH_AN_ETAG, WITH_IF_MATCH, caller
 from tests.queries import concurrently
 from usergroups.models import UserGroup
@@ -69,6 +71,18 @@ def test_if_match_has_at_most_100_etags(write):
     assert detail(refused) == "If-Match has more than 100 ETags."
     assert write.row().updated_at == before.updated_at
     assert write(f"{others}, {etag_of(before.updated_at)}").status_code == 200
+
+
+def test_the_number_of_etags_is_checked_after_the_fields_and_before_the_object(
+    api_client, access_token
+):
+    url = reverse("bookmarks:bookmark", args=["unknown"])
+    change = Caller(api_client, "PATCH", url, "Bearer", access_token)
+    too_many = ", ".join(["*"] * 101)
+
+    assert error_code(change({"title": 5}, HTTP_IF_MATCH=too_many), 400) == "invalid"
+    refused = change({"title": "A"}, HTTP_IF_MATCH=too_many)
+    assert error_code(refused, 400) == "bad_request"
 
 
 # An ETag of this service has at most 14 digits.

@@ -323,7 +323,7 @@ def test_an_update_announces_changed_titles(user_group, bookmark):
     assert sent[0].arguments["instances"][0].title == "New"
 
 
-@pytest.mark.parametrize(("different", "writes"), [(0, []), (3, ["SELECT", "UPDATE"])])
+@pytest.mark.parametrize(("different", "writes"), [(0, []), (3, ["UPDATE"])])
 def test_an_update_takes_few_statements(user_group, different, writes):
     BookmarkFactory.create_batch(5, user_group=user_group, title="Old")
     urls = Bookmark.objects.order_by("pk").values_list("url", flat=True)
@@ -336,14 +336,60 @@ def test_an_update_takes_few_statements(user_group, different, writes):
     queries = queries_of(lambda: update(user_group, *records))
 
     kinds = [sql.split()[0] for sql in queries if "bookmarks_bookmark" in sql]
-    # Insert those that are missing, which SQLite does not return. Look up the
-    # others, lock those that differ, and write them.
+    # Insert those that are missing, which SQLite does not return. Lock the
+    # others, and write those that differ.
     assert kinds == [
         "INSERT",
         *(["SELECT"] if connection.vendor == "sqlite" else []),
         "SELECT",
         *writes,
     ]
+
+
+def test_each_bookmark_gets_its_own_values_exactly(user_group):
+    """Those that get values of the same fields share a statement."""
+    titles = ["\"'\\ \\u0041 %s {}", "é 😀 \u2028", " \t\n"]
+    time = datetime(2021, 1, 1, 12, 30, 45, 123456, tzinfo=UTC)
+    values = {
+        f"{URL}{n}": {
+            "title": title,
+            "created_at": time.replace(second=n),
+            "tags": [f"{n},;", '"', "\\x00"],
+            "note": f"{title}\r\n{n}",
+        }
+        for n, title in enumerate(titles)
+    }
+    for url in values:
+        BookmarkFactory(user_group=user_group, url=url, title="Old")
+
+    with recorded() as sent:
+        report = update(
+            user_group,
+            *(
+                Record(
+                    1,
+                    url,
+                    each["title"],
+                    None,
+                    each["created_at"].isoformat(),
+                    tags=each["tags"],
+                    note=each["note"],
+                )
+                for url, each in values.items()
+            ),
+        )
+
+    assert report.updated == 3
+    rows = Bookmark.objects.order_by("url")
+    stored = {
+        row.url: {name: getattr(row, name) for name in values[row.url]} for row in rows
+    }
+    assert stored == values
+    assert len({row.updated_at for row in rows}) == 1
+    [signal] = sent
+    assert signal.arguments["fields"] == {"title", "tags", "note"}
+    announced = {row.pk: row.updated_at for row in signal.arguments["instances"]}
+    assert announced == {row.pk: row.updated_at for row in rows}
 
 
 def test_a_bookmark_whose_url_changes_before_the_update_locks_it_is_not_updated(

@@ -11,6 +11,7 @@ from django.core.checks import run_checks
 from django.db import DatabaseError, OperationalError
 from django.urls import reverse
 
+from bookmarks.files import FORMATS_BY_TYPE
 from bookmarks.files.exporting import load
 from bookmarks.files.report import MAX_NAMES
 from bookmarks.models import Bookmark, Collection
@@ -68,6 +69,12 @@ def send(api_client, access_token):
 def reported(response):
     """Check that an import succeeded, and return its report."""
     assert response.status_code == 200, response.content
+    return response.json()["report"]
+
+
+def report_of_error(response):
+    """Check that no bookmark of an import could be used, and return its report."""
+    assert error_code(response, 400) == "unreadable_file"
     return response.json()["report"]
 
 
@@ -203,12 +210,12 @@ def test_everything_is_reported(send, user_group, settings):
 
 
 def test_refusals_are_grouped_by_reason(send):
-    found = reported(send(b'{"url": "x"}\n' * 1000))
+    found = reported(send(LINE + b'{"url": "x"}\n' * 1000))
 
     assert found["refused"] == 1000
     reason = "The URL has no scheme such as https://."
     assert found["refusals"] == [
-        {"reason": reason, "count": 1000, "lines": [*range(1, 11)]}
+        {"reason": reason, "count": 1000, "lines": [*range(2, 12)]}
     ]
 
 
@@ -275,8 +282,44 @@ def test_the_file_in_a_zip_may_have_the_maximum_size(send, settings):
 def test_a_file_from_which_nothing_can_be_read_is_an_error(send, body, detail):
     response = send(body, "text/html")
 
-    assert error_code(response, 400) == "unreadable_file"
+    assert report_of_error(response) == {**EMPTY_REPORT, "error": detail}
     assert response.json()["errors"][0]["detail"] == detail
+
+
+def test_a_file_of_which_every_record_is_refused_is_an_error(send, access_token):
+    response = send(b'{"url": "x"}\n[]\n')
+
+    assert report_of_error(response)["refused"] == 2
+    [error] = response.json()["errors"]
+    assert error["detail"] == (
+        "All records in the file were refused. The report has the reasons."
+    )
+    assert not access_token.user_group.bookmarks.exists()
+
+
+@pytest.mark.parametrize("content_type", ["application/json", None])
+@pytest.mark.parametrize(
+    ("file_type", "body"),
+    [
+        ("text/html", HTML % (b"UTF-8", b"A")),
+        ("text/html", b"<DL><DT><A HREF=https://example.com/>A</A></DL>"),
+        ("text/csv", CSV),
+        ("application/json", b"[%s]" % LINE),
+        ("application/jsonl", LINE),
+    ],
+    ids=["html", "html without quotes", "csv", "json", "jsonl"],
+)
+def test_a_file_that_is_sent_as_a_string_in_json_is_an_error(
+    send, content_type, file_type, body
+):
+    """As generated clients in some languages do."""
+    file_format = FORMATS_BY_TYPE[file_type]
+    assert reported(send(body, file_type))["created"] == 1
+
+    string = json.dumps(body.decode()).encode()
+    response = send(string, content_type or file_type, format=file_format)
+
+    assert report_of_error(response)["created"] == 0
 
 
 def test_json_without_any_bookmark_before_its_error_is_an_error(send):
@@ -320,7 +363,7 @@ def test_a_file_with_too_many_columns_is_refused_at_once(send):
     """Each of the short rows would take time for each of the columns."""
     body = b"url" + b",a" * 500_000 + b"\nhttps://a/" * 100_000
 
-    found = reported(send(body, "text/csv"))
+    found = report_of_error(send(body, "text/csv"))
 
     reason = "The header has more than 200 columns, so no bookmarks can be read."
     assert found["refusals"] == [{"reason": reason, "count": 1, "lines": [1]}]
@@ -342,7 +385,7 @@ def test_access_media_type_size_query_and_content_are_checked_in_this_order(
     assert error_code(send(large, ""), 415)
     assert error_code(send(large, format="xml"), 413) == "payload_too_large"
     assert error_code(send(b"x" * 1000, format="xml"), 400)
-    assert reported(send(b"x" * 1000))["refused"] == 1
+    assert report_of_error(send(b"x" * 1000))["refused"] == 1
 
 
 def test_a_chunked_body_is_read_up_to_the_limit(send, settings):

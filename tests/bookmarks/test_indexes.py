@@ -18,10 +18,10 @@ from tests.bookmarks.factories import (
     BookmarkFactory,
     CollectionFactory,
 )
+from tests.cursors import cursor_text
 from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.api import scan_pages
-from usergroups.api.cursors import Cursor
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.skipif(
@@ -133,18 +133,23 @@ def queries(user_group):
         "created_at", "id"
     )
     middle = bookmarks[bookmarks.count() // 2]
-    cursor = Cursor(middle.created_at, middle.pk, backwards=False).encode()
+    position = (middle.created_at, middle.pk)
     collection = Collection.objects.filter(user_group=user_group).order_by("pk")[5].pk
     return {
         "newest": {},
         "oldest": {"order": "oldest"},
-        "middle": {"cursor": cursor},
+        "middle": {"cursor": cursor_text("bookmarks:bookmarks", {}, *position)},
         "back": {
-            "cursor": Cursor(middle.created_at, middle.pk, backwards=True).encode()
+            "cursor": cursor_text("bookmarks:bookmarks", {}, *position, backwards=True)
         },
         "since": {"created_since": middle.created_at.isoformat(), "order": "oldest"},
         "collection": {"collection": collection},
-        "middle of the collection": {"collection": collection, "cursor": cursor},
+        "middle of the collection": {
+            "collection": collection,
+            "cursor": cursor_text(
+                "bookmarks:bookmarks", {"collection": str(collection)}, *position
+            ),
+        },
         "oldest of the collection": {"collection": collection, "order": "oldest"},
     }
 
@@ -280,7 +285,9 @@ def test_a_page_of_the_tokens_of_a_team_reads_no_others(
     query = {"order": order}
     if seconds is not None:
         created_at = OLD + timedelta(seconds=seconds)
-        query["cursor"] = Cursor(created_at, b"", False).encode()
+        query["cursor"] = cursor_text(
+            "access_tokens:team-access-tokens", query, created_at, b""
+        )
 
     _token, page = queries_of(
         partial(call_access_tokens, "GET", "team-access-tokens", query=query)
@@ -355,14 +362,13 @@ def test_a_list_by_time_of_update_reads_only_its_own_groups(
         middle = UserGroup.objects.filter(updated_at__gte=since).order_by("updated_at")[
             100
         ]
-        cursor = Cursor(
+        query["cursor"] = cursor_text(
+            "usergroups:users",
+            query,
             middle.updated_at,
             middle.provided_id,
-            order == "newest",
-            None,
-            "updated_at",
+            backwards=order == "newest",
         )
-        query["cursor"] = cursor.encode()
 
     _token, page = queries_of(call_usergroups, "GET", "users", b"", query)
 

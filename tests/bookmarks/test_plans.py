@@ -15,10 +15,10 @@ from django.urls import reverse
 from bookmarks.models import Collection
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
+from tests.cursors import cursor_text
 from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.api import scan_pages
-from usergroups.api.cursors import Cursor
 
 pytestmark = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite has no statistics"
@@ -166,15 +166,15 @@ def queries_of_list(url_name, owner):
             query["collection"] = str(collection.pk)
         query |= {name: value.isoformat() for name, value in times[time].items()}
         if direction != "first":
-            time_field = "created_at"
-            if "updated_since" in query:
-                time_field = "updated_at"
-            elif "since" in query:
-                time_field = "deleted_at"
             until = END if order == "oldest" else None
-            query["cursor"] = Cursor(
-                MIDDLE, ID, direction == "previous", until, time_field
-            ).encode()
+            query["cursor"] = cursor_text(
+                url_name,
+                query,
+                MIDDLE,
+                ID,
+                backwards=direction == "previous",
+                until=until,
+            )
         yield ", ".join([filters, time, order, direction]), query
 
 
@@ -227,13 +227,15 @@ def test_a_page_of_changes_begins_at_its_cursor(call_of_owner, owner):
     """
     blocks = {}
     for order, backwards in product(["newest", "oldest"], [False, True]):
-        cursor = Cursor(MIDDLE, ID, backwards, END, "updated_at")
-        query = {
-            "updated_since": START.isoformat(),
-            "order": order,
-            "limit": 1,
-            "cursor": cursor.encode(),
-        }
+        query = {"updated_since": START.isoformat(), "order": order, "limit": 1}
+        query["cursor"] = cursor_text(
+            "bookmarks:bookmarks",
+            query,
+            MIDDLE,
+            ID,
+            backwards=backwards,
+            until=END,
+        )
         *_, page = queries_of(call_of_owner, "bookmarks:bookmarks", query)
         plan = plan_nodes(page, "ANALYZE, BUFFERS, FORMAT JSON")
         blocks[order, backwards] = plan[0]["Shared Hit Blocks"]

@@ -20,8 +20,8 @@ OF_TEAM = "token with its team"
 OF_GROUP = "token with its group"
 NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.vendor]
 """What follows an insert of several bookmarks, which PostgreSQL returns."""
-UPDATES = {"postgresql": ["update"], "sqlite": ["update"] * 2}[connection.vendor]
-"""The updates of 100 bookmarks. SQLite limits the parameters of a statement."""
+INSERTS = {"postgresql": ["insert"], "sqlite": ["insert"] * 2}[connection.vendor]
+"""The inserts of 100 bookmarks. SQLite limits the parameters of a statement."""
 
 ROTATION = [
     "active tokens that never expire",
@@ -229,11 +229,10 @@ CALLS = {
         [
             OF_GROUP,
             "collection",
-            "insert, which finds them all",
+            *INSERTS,
             *NEW_IDS,
-            "existing bookmarks",
-            "bookmarks, locked",
-            *UPDATES,
+            "existing bookmarks, locked",
+            "update",
         ],
     ),
     "POST batch that updates nothing": (
@@ -256,7 +255,7 @@ CALLS = {
             "collection",
             "insert, which finds it",
             *NEW_IDS,
-            "existing bookmark",
+            "existing bookmark, locked",
         ],
     ),
     "POST lookup": (

@@ -1,6 +1,7 @@
 """The admin's first page."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -92,7 +93,8 @@ def test_a_panel_reads_a_limited_number_of_tokens(admin_client):
     statements = queries_of(admin_client.get, INDEX)
 
     on_tokens = [sql for sql in statements if 'FROM "bookmarks_accesstoken"' in sql]
-    assert len(on_tokens) == 3  # the first of the others, expiring and unused
+    # the first of the others, expiring, unused and expiring by week
+    assert len(on_tokens) == 4
     for sql in on_tokens:
         nodes = plan_nodes(sql, "ANALYZE, FORMAT JSON")
         scans = [node for node in nodes if node.get("Relation Name") == TABLE]
@@ -103,6 +105,51 @@ def test_a_panel_reads_a_limited_number_of_tokens(admin_client):
         assert scans
         # To find the newest 10,000, PostgreSQL reads the one before them.
         assert sum(read) <= 10_001
+
+
+def test_the_numbers_are_drawn_as_charts(admin_client):
+    now = timezone.now()
+    for days in (0, 1, 1, 29, 30):
+        BookmarkFactory(created_at=now - timedelta(days=days))
+    for days in (1, 6, 8, 70):
+        ApiTokenFactory(expires_at=now + timedelta(days=days))
+    ApiTokenFactory(expires_at=now + timedelta(days=1), revoked=True)
+
+    panels = admin_client.get(INDEX).context["panels"]
+
+    assert panels["user_groups"] == "5"
+    bookmarks, api_tokens, access_tokens = panels["charts"]
+    assert [bookmarks.bars[day].number for day in (0, 28, 29)] == ["1", "2", "1"]
+    assert (bookmarks.total, len(bookmarks.bars)) == ("4", 30)
+    assert [bar.height for bar in bookmarks.bars[27:]] == [0, 60, 30]
+    assert (api_tokens.total, len(api_tokens.bars)) == ("3", 8)
+    assert [bar.number for bar in api_tokens.bars[:3]] == ["2", "1", "0"]
+    assert access_tokens.total == "0"
+
+
+def test_the_numbers_take_one_or_two_queries_each(admin_client):
+    def number_of_queries(table):
+        # without those that find out whether there are rows
+        return sum(
+            f'FROM "{table}"' in sql and not re.search(r"LIMIT 1\b", sql)
+            for sql in statements
+        )
+
+    statements = queries_of(admin_client.get, INDEX)
+
+    assert number_of_queries("usergroups_usergroup") == 1
+    assert number_of_queries("bookmarks_bookmark") == 1  # by day
+    # expiring, unused, and expiring by week
+    assert number_of_queries("usergroups_apitoken") == 3
+    assert number_of_queries("bookmarks_accesstoken") == 3
+
+
+def test_an_operator_sees_no_number_of_what_they_may_not_view(client):
+    client.force_login(User.objects.create_user("operator", is_staff=True))
+
+    panels = client.get(INDEX).context["panels"]
+
+    assert (panels["user_groups"], panels["charts"]) == ("", [])
 
 
 def test_recent_changes_are_listed(admin_client):

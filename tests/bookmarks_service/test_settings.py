@@ -229,6 +229,13 @@ def test_api_calls_without_https_are_refused(client, https, path):
     assert secure.json()["errors"][0]["code"] != "bad_request"
 
 
+@pytest.mark.parametrize("path", ["/api/user", "/unknown"])
+def test_the_host_is_checked_before_the_path(client, path):
+    response = client.get(path, headers={"Host": "unknown.example"})
+
+    assert error_code(response, 400) == "bad_request"
+
+
 HTTPS = {"BEHIND_TLS_PROXY": "1"}
 SIGN_ON = {
     "OIDC_ISSUER": "https://sso.example",

@@ -219,6 +219,9 @@ CALLS = {
     "delete bookmarks": Call(
         "POST", "/v1/bookmarks/batch/delete", {"ids": [str(THIRD_BOOKMARK), 1]}
     ),
+    "look up URLs": Call(
+        "POST", "/v1/bookmarks/lookup", {"urls": ["https://example.com/ü", "a", 1]}
+    ),
     "delete a bookmark": Call("DELETE", f"/v1/bookmarks/{BOOKMARK}"),
     "create a collection": Call("POST", "/v1/collections", {"name": "A"}),
     "create a collection twice, in German": Call(
@@ -233,6 +236,9 @@ CALLS = {
         "/v1/imports?format=csv",
         b"url,title\nhttps://b/,B\nx,C\n",
         {"Content-Type": "text/csv"},
+    ),
+    "delete user groups": Call(
+        "POST", "/api/users/batch/delete", {"user_group_ids": ["group 3/ü", "a", 1]}
     ),
     "delete a user group": Call("DELETE", "/api/user?user_group_id=group%202"),
 }

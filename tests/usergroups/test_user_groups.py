@@ -378,8 +378,18 @@ def test_each_deletion_of_a_batch_takes_the_statements_of_a_single_one(
         b"",
         {"user_group_id": user_group.provided_id},
     )
-    # All statements but the first one, which reads the token.
-    assert len(queries) == 1 + 3 * (len(single) - 1)
+    # The first two statements read the token, and which groups exist. A single
+    # deletion reads the token as well.
+    assert len(queries) == 2 + 3 * (len(single) - 1)
+
+
+def test_unknown_groups_of_a_batch_take_one_statement(call_usergroups):
+    ids = [f"unknown_{number}" for number in range(1000)]
+
+    queries = queries_of(delete_many, call_usergroups, *ids)
+
+    # the token, and which groups exist
+    assert len(queries) == 2
 
 
 # Validation of batches

@@ -197,6 +197,7 @@ class OperatorAdmin(
     ) -> HttpResponse:
         """Add the related lists and the buttons of actions to the page."""
         context["show_save_and_add_another"] = False
+        context["show_delete"] = False  # The template has a button for it.
         obj = context.get("original")
         if obj is None:
             return super().render_change_form(request, context, *args, **kwargs)

@@ -32,15 +32,16 @@ class Cursor(NamedTuple):
     """The position at which a page begins.
 
     The page has the rows after the one with this time and key or, if
-    ``backwards``, the rows before it. The list is ordered by ``time_field``,
-    and has no rows whose time is after ``until``.
+    ``backwards``, the rows before it. The list has no rows whose time is after
+    ``until``. ``list_digest`` is that of the PageQuery to which the cursor
+    belongs.
     """
 
     time: datetime
     key: Any
     backwards: bool
-    until: datetime | None = None
-    time_field: str = CREATED
+    until: datetime | None
+    list_digest: str
 
     def encode(self) -> str:
         """Return the cursor as text for a URL."""
@@ -48,7 +49,7 @@ class Cursor(NamedTuple):
         if self.until is not None:
             until = text_of_time(self.until)
         values = [
-            self.time_field,
+            self.list_digest,
             text_of_time(self.time),
             text_of_key(self.key),
             self.backwards,
@@ -62,18 +63,21 @@ class Cursor(NamedTuple):
     def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
         """Return the cursor, with its key converted by ``key_type``.
 
-        Raises ValueError if the text is invalid.
+        Raises ValueError if the text is not one that ``encode`` returns.
         """
         # Base64 has blocks of four characters.
         padding = "=" * (-len(text) % 4)
         values = strict_json.loads(urlsafe_b64decode(text + padding))
         match values:
-            case [str(time_field), str(time), str(key), bool(backwards), until]:
+            case [str(list_digest), str(time), str(key), bool(backwards), until]:
                 if until is not None:
                     until = parse_time(until)
-                return cls(
-                    parse_time(time), key_type(key), backwards, until, time_field
+                cursor = cls(
+                    parse_time(time), key_type(key), backwards, until, list_digest
                 )
+                # Base64, JSON, times and keys have other spellings.
+                if cursor.encode() == text:
+                    return cursor
         raise ValueError("Not a cursor.")
 
 
@@ -109,7 +113,10 @@ class CursorField(serializers.CharField):
 
     def __init__(self, key_type: Callable[[str], Any], **kwargs: Any) -> None:
         self.key_type = key_type
-        help_text = "The `cursor` parameter of a page's `next` or `previous` URL."
+        help_text = (
+            "The `cursor` parameter of a page's `next` or `previous` URL. It belongs "
+            "to the list, the order and the filters of that page."
+        )
         super().__init__(required=False, help_text=help_text, **kwargs)
 
     def to_internal_value(self, data: str) -> Any:

@@ -30,7 +30,7 @@ from rest_framework.serializers import Serializer
 
 from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
-from .cursors import CREATED, LATEST, Cursor
+from .cursors import LATEST, Cursor
 from .error_serializers import ERROR_CODE, FailureSerializer, open_enumeration
 from .errors import (
     TOO_MANY,
@@ -42,6 +42,7 @@ from .errors import (
     WrongTokenKind,
     failure,
 )
+from .page_queries import PageQuery
 from .parsers import TooManyValuesInBody
 from .preconditions import PreconditionFailed
 from .requests import RepeatedParameter, UnknownParameter
@@ -167,13 +168,18 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
     )
 
 
-def page_query(key: Any, time_field: str = CREATED) -> dict[str, Any]:
-    """Return an example of the query parameters of a list, whose cursor has
-    this key.
+def page_query(
+    serializer_class: type[PageQuery], key: Any, **filters: Any
+) -> dict[str, Any]:
+    """Return an example of the query parameters of a list: these filters, and
+    a cursor with this key.
     """
+    query = {**filters, "limit": 50, "order": "newest"}
+    serializer = serializer_class()
+    list_digest = serializer.list_digest(serializer.to_internal_value(query))
     # The page after this cursor is the first one, so that the example works.
-    cursor = Cursor(LATEST, key, False, time_field=time_field)
-    return {"cursor": cursor.encode(), "limit": 50, "order": "newest"}
+    cursor = Cursor(LATEST, key, False, None, list_digest)
+    return {**query, "cursor": cursor.encode()}
 
 
 def success_response(description: str, **example: Any) -> OpenApiResponse:
@@ -199,6 +205,7 @@ class Operation:
     body: Any
     responses: Mapping[Any, OpenApiResponse]
     errors: Sequence[APIException]
+    failures: Mapping[int, type[FailureSerializer]]
 
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -216,6 +223,7 @@ def operation(
     body: Any = None,
     request: Any = empty,
     errors: Sequence[APIException] = (),
+    failures: Mapping[int, type[FailureSerializer]] = {},
 ) -> Callable[[Handler], Handler]:
     """Describe a method of a BaseAPIView.
 
@@ -227,6 +235,8 @@ def operation(
     - ``body``: an example of the JSON body. ``request`` is for other bodies.
     - ``errors``: the errors of this operation. OperationSchema adds those that
       other operations have too.
+    - ``failures``: the serializers of error responses with further fields, by
+      status.
     """
     extend = extend_schema(
         operation_id,
@@ -241,7 +251,8 @@ def operation(
         # extend_schema extends this instead of the host's DEFAULT_SCHEMA_CLASS.
         method.kwargs = {"schema": OperationSchema}  # type: ignore[attr-defined]
         method.operation_id = operation_id  # type: ignore[attr-defined]
-        method.operation = Operation(query, body, responses, errors)  # type: ignore[attr-defined]
+        described = Operation(query, body, responses, errors, failures)
+        method.operation = described  # type: ignore[attr-defined]
         return extend(method)
 
     return decorate
@@ -359,7 +370,7 @@ class OperationSchema(AutoSchema):
             codes |= self._codes_of_fields()
         listed = ", ".join(f"`{code}`" for code in sorted(codes))
         return OpenApiResponse(
-            FailureSerializer,
+            self.operation.failures.get(status, FailureSerializer),
             f"{ERROR_DESCRIPTIONS[status]} Codes: {listed}.",
             [error_example(error) for error in errors],
         )

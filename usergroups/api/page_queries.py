@@ -1,5 +1,7 @@
 """The query parameters that select a page of a list."""
 
+import hashlib
+import json
 from typing import Any
 
 from django.db import models
@@ -22,7 +24,7 @@ class Order(models.TextChoices):
 
 
 class PageQuery(serializers.Serializer[Any]):
-    """The query parameters of a list."""
+    """The query parameters of a list. Each list has a subclass of its own."""
 
     # A subclass adds its ``cursor``.
     order = serializers.ChoiceField(
@@ -46,13 +48,30 @@ class PageQuery(serializers.Serializer[Any]):
         return CREATED
 
     def validate(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a cursor of another order, and add the ``time_field``."""
-        query["time_field"] = self.time_field(query)
+        """Refuse a cursor of another list, order or filter, and add the
+        ``time_field`` and the ``list_digest``.
+        """
+        list_digest = self.list_digest(query)
         cursor = query.get("cursor")
-        if cursor is not None and cursor.time_field != query["time_field"]:
+        if cursor is not None and cursor.list_digest != list_digest:
             detail = ErrorDetail(NOT_A_CURSOR, "invalid")
             raise serializers.ValidationError({"cursor": [detail]})
-        return query
+        time_field = self.time_field(query)
+        return {**query, "time_field": time_field, "list_digest": list_digest}
+
+    def list_digest(self, query: dict[str, Any]) -> str:
+        """Return eight hexadecimal digits that differ between lists, orders
+        and filters, for validated fields.
+        """
+        same_on_all_pages = {
+            name: value
+            for name, value in query.items()
+            if name not in ("cursor", "limit")
+        }
+        identity = [type(self).__name__, same_on_all_pages]
+        # Times are in UTC.
+        text = json.dumps(identity, default=str, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def pop_paging(query: dict[str, Any]) -> dict[str, Any]:
@@ -60,6 +79,6 @@ def pop_paging(query: dict[str, Any]) -> dict[str, Any]:
     return them as keyword arguments of ``Page``.
     """
     since = query.pop(SINCE[query["time_field"]], None)
-    names = ("limit", "cursor", "order", "time_field")
+    names = ("limit", "cursor", "order", "time_field", "list_digest")
     paging = {name: query.pop(name) for name in names if name in query}
     return {**paging, "since": since}

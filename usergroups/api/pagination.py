@@ -78,6 +78,9 @@ class Page(Generic[M]):
 
     Rows whose time is before ``since`` are omitted as well.
 
+    ``list_digest`` is that of the PageQuery. The cursors of the adjacent pages
+    hold it.
+
     ``large`` names fields of JSON that may be large. The page ends before they
     exceed 2 MiB in total, but has at least one row.
     """
@@ -90,11 +93,13 @@ class Page(Generic[M]):
         cursor: Cursor | None = None,
         order: str = Order.NEWEST,
         *,
+        list_digest: str,
         time_field: str = CREATED,
         since: datetime | None = None,
         large: Sequence[str] = (),
     ) -> None:
         self.key = key
+        self.list_digest = list_digest
         self.time_field = time_field
         self.since = since
         self.large = large
@@ -230,7 +235,7 @@ class Page(Generic[M]):
         """
         if position is None:
             return None
-        cursor = Cursor(*position, backwards, self.until, self.time_field)
+        cursor = Cursor(*position, backwards, self.until, self.list_digest)
         parameters = request.query_params.copy()
         parameters["cursor"] = cursor.encode()
         query = urlencode(parameters, doseq=True)

@@ -101,6 +101,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['team', 'environment', 'deleted_at', 'id'], name='usergroups_deletions')],
+                'default_permissions': (),
             },
         ),
     ]

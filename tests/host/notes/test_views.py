@@ -79,7 +79,13 @@ def test_the_results_of_a_batch_have_the_field_of_the_host(api_client, access_to
     ).json()["results"]
 
     bookmark = {**bookmark_json(Bookmark.objects.get()), "is_secure": True}
-    assert created == {"status": 201, "success": 1, "bookmark": bookmark}
+    assert created == {
+        "status": 201,
+        "success": 1,
+        "changed": True,
+        "updated_at": bookmark["updated_at"],
+        "bookmark": bookmark,
+    }
     assert (invalid["status"], invalid["success"]) == (400, 0)
 
 

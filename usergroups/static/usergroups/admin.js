@@ -25,3 +25,33 @@ window.addEventListener("load", () => {
     if (!isSubmitted && values() !== saved) event.preventDefault();
   });
 });
+
+// Show the first invalid field of a refused form. Wait for Select2, and for Django, which moves the focus to the first field.
+window.addEventListener("load", () => {
+  const field = document.querySelector("#content [aria-invalid=true]");
+  if (!field) return;
+  const section = field.closest("details");
+  if (section) section.open = true;
+  (field.nextElementSibling?.querySelector(".select2-selection") ?? field).focus();
+});
+
+// Check JSON while it is typed. The server checks it again, by stricter rules.
+document.addEventListener("input", ({ target }) => {
+  if (!target.matches("textarea.json")) return;
+  let problem = "";
+  try {
+    if (target.value.trim()) JSON.parse(target.value);
+  } catch (error) {
+    problem = error.message;
+  }
+  const row = target.closest(".form-row");
+  let shown = row.querySelector(".json-problem");
+  if (!shown) {
+    shown = document.createElement("p");
+    shown.className = "json-problem";
+    shown.lang = "en"; // the language of the browser's messages
+    shown.setAttribute("role", "status");
+    row.append(shown);
+  }
+  shown.textContent = problem;
+});

@@ -3,10 +3,11 @@
 (() => {
   const form = document.getElementById("find");
   const field = document.getElementById("find-text");
+  const typing = "input:not([type=checkbox], [type=radio], [type=submit], [type=file]), textarea, select, [contenteditable]";
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+    if (event.target.closest(typing)) return;
     event.preventDefault();
     field.focus();
     field.select();

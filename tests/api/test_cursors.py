@@ -1,0 +1,335 @@
+"""A cursor belongs to its list, order and filters, and has one spelling."""
+
+import json
+import string
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import UTC, datetime
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.answers import errors
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+    DeletionFactory,
+)
+from tests.cursors import cursor_text, list_digest
+from tests.operations import OPERATIONS, caller
+from tests.usergroups.factories import UserGroupFactory
+from usergroups.deletions import UserGroupDeletion
+
+TIME = "2026-01-01T00:00:00+00:00"
+ID = "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"
+DIGEST = "ab" * 32
+KEYS = {
+    "list_user_groups": "example",
+    "list_user_group_deletions": ID,
+    "list_access_tokens": bytes.fromhex(DIGEST),
+    "list_team_access_tokens": bytes.fromhex(DIGEST),
+    "list_bookmarks": ID,
+    "list_collections": ID,
+    "list_deletions": ID,
+}
+"""A key for the cursor of each list."""
+
+REFUSED = [("cursor", "invalid")]
+
+
+@pytest.fixture(autouse=True)
+def long_retention(settings):
+    """List deletions since any time in these tests."""
+    settings.USERGROUPS_DELETION_RETENTION_DAYS = 36_500
+
+
+@pytest.fixture
+def call_list(api_client, user_group):
+    """Return a function that calls the list of this name."""
+    user_group.provided_id = "example"
+    user_group.save()
+    calls = {name: caller(api_client, user_group, name) for name in KEYS}
+    return lambda name, query: calls[name](query=query)
+
+
+def cursor_of(name, query):
+    """Return a cursor of the list of this name with these parameters."""
+    url_name = OPERATIONS[name].url_name
+    return cursor_text(url_name, query, datetime(2026, 1, 1, tzinfo=UTC), KEYS[name])
+
+
+# Another list
+
+REQUIRED = {
+    "list_user_group_deletions": {"since": "2000-01-01T00:00:00Z"},
+    "list_access_tokens": {"user_group_id": "example"},
+    "list_deletions": {"since": "2000-01-01T00:00:00Z"},
+}
+"""The parameters that a list requires."""
+
+
+@pytest.fixture
+def cursors(call_list, user_group):
+    """Return the cursor of the second page of each list."""
+    UserGroupFactory.create_batch(2, team=user_group.team)
+    AccessTokenFactory.create_batch(2, user_group=user_group)
+    BookmarkFactory.create_batch(2, user_group=user_group)
+    CollectionFactory.create_batch(2, user_group=user_group)
+    time = datetime(2026, 1, 1, tzinfo=UTC)
+    DeletionFactory.create_batch(2, user_group=user_group, deleted_at=time)
+    for provided_id in ("one", "two"):
+        UserGroupDeletion.objects.create(
+            **user_group.scope, provided_id=provided_id, deleted_at=time
+        )
+    cursors = {}
+    for name in KEYS:
+        page = call_list(name, {**REQUIRED.get(name, {}), "limit": 1}).json()
+        [cursors[name]] = parse_qs(urlsplit(page["next"]).query)["cursor"]
+    return cursors
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_list_refuses_the_cursors_of_all_other_lists(call_list, cursors, name):
+    required = REQUIRED.get(name, {})
+    own = cursors.pop(name)
+
+    assert call_list(name, {**required, "cursor": own}).status_code == 200
+    refused = {
+        other: errors(call_list(name, {**required, "cursor": cursor}))
+        for other, cursor in cursors.items()
+    }
+    assert refused == dict.fromkeys(KEYS.keys() - {name}, REFUSED)
+
+
+# Another order or filter
+
+SINCE = "2026-01-01T00:00:00Z"
+LATER = "2026-01-02T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "other"),
+    [
+        *[
+            pytest.param(
+                name,
+                REQUIRED.get(name, {}),
+                {**REQUIRED.get(name, {}), "order": "oldest"},
+                id=f"{name} order",
+            )
+            for name in KEYS
+        ],
+        ("list_bookmarks", {"order": "oldest"}, {}),
+        ("list_user_groups", {}, {"name": "Group"}),
+        ("list_user_groups", {"name": "Group"}, {"name": "group"}),
+        ("list_user_groups", {}, {"updated_since": SINCE}),
+        ("list_user_group_deletions", {"since": SINCE}, {"since": LATER}),
+        (
+            "list_access_tokens",
+            {"user_group_id": "example"},
+            {"user_group_id": "another"},
+        ),
+        ("list_team_access_tokens", {}, {"expires_before": SINCE}),
+        ("list_bookmarks", {}, {"collection": ""}),
+        ("list_bookmarks", {"collection": ""}, {"collection": ID}),
+        ("list_bookmarks", {}, {"url": "https://example.com/"}),
+        ("list_bookmarks", {}, {"created_since": SINCE}),
+        ("list_bookmarks", {"created_since": SINCE}, {"updated_since": SINCE}),
+        ("list_bookmarks", {"updated_since": SINCE}, {"updated_since": LATER}),
+        ("list_bookmarks", {"q": "a", "tag": ["b"]}, {"q": "b", "tag": ["a"]}),
+        ("list_bookmarks", {"q": "a"}, {}),
+        ("list_bookmarks", {"tag": ["a"]}, {"tag": ["a", "b"]}),
+        ("list_collections", {}, {"name": "Reports"}),
+        ("list_collections", {"updated_since": SINCE}, {}),
+        ("list_deletions", {"since": SINCE}, {"since": LATER}),
+    ],
+)
+def test_a_cursor_of_another_order_or_filter_is_refused(call_list, name, query, other):
+    cursor = cursor_of(name, query)
+
+    assert call_list(name, {**query, "cursor": cursor}).status_code == 200
+    assert errors(call_list(name, {**other, "cursor": cursor})) == REFUSED
+
+
+@pytest.mark.parametrize(
+    ("query", "same"),
+    [
+        pytest.param({"limit": 1}, {"limit": 2}, id="another limit"),
+        pytest.param({}, {"order": "newest"}, id="default"),
+        pytest.param(
+            {"q": "a", "created_since": SINCE},
+            {"created_since": SINCE, "q": "a"},
+            id="order of parameters",
+        ),
+        pytest.param({"tag": ["a", "b"]}, {"tag": ["b", "a"]}, id="order of tags"),
+        pytest.param(
+            {"updated_since": SINCE},
+            {"updated_since": "2026-01-01T01:00:00+01:00"},
+            id="another offset",
+        ),
+    ],
+)
+def test_a_cursor_of_the_same_order_and_filters_is_accepted(call_list, query, same):
+    cursor = cursor_of("list_bookmarks", query)
+
+    for parameters in (query, same):
+        response = call_list("list_bookmarks", {**parameters, "cursor": cursor})
+        assert response.status_code == 200
+
+
+# Invalid cursors
+
+
+def encoded(value, **options):
+    """Return the text of a cursor: [digest of the list, time, key, backwards,
+    upper bound of the time or null].
+    """
+    text = json.dumps(value, **options)
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def encoded_for(name, *values, **options):
+    """Return the text of a cursor that begins with the digest of this list."""
+    digest = list_digest(OPERATIONS[name].url_name, REQUIRED.get(name, {}))
+    return encoded([digest, *values], **options)
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        pytest.param("x", id="not base64"),
+        pytest.param("=", id="padding"),
+        pytest.param("\N{GRINNING FACE}", id="not ASCII"),
+        pytest.param(encoded(None), id="null"),
+        pytest.param(encoded([]), id="empty"),
+        pytest.param(encoded(["", TIME, "x", False, None]), id="no list"),
+        pytest.param(encoded([None, TIME, "x", False, None]), id="null for a list"),
+    ],
+)
+def test_an_invalid_cursor_is_refused(call_list, cursor):
+    assert errors(call_list("list_user_groups", {"cursor": cursor})) == REFUSED
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param([TIME, "x", False], id="no bound"),
+        pytest.param(["2026-01-01", "x", True, None], id="date without a time"),
+        pytest.param(
+            ["0001-01-01T00:00:00+14:00", "x", True, None],
+            id="before the first year in UTC",
+        ),
+        pytest.param([TIME, "\0", True, None], id="key with U+0000"),
+        pytest.param([TIME, 1, 1, None], id="numbers for the key and for backwards"),
+        pytest.param(
+            [TIME, "x", False, "2026-01-01T00:00:00"], id="bound without an offset"
+        ),
+        pytest.param([TIME, "x", False, 1], id="number for a bound"),
+        pytest.param([TIME, "x", False, TIME, TIME], id="two bounds"),
+    ],
+)
+def test_a_cursor_of_this_list_with_invalid_values_is_refused(call_list, values):
+    cursor = encoded_for("list_user_groups", *values)
+
+    assert errors(call_list("list_user_groups", {"cursor": cursor})) == REFUSED
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("list_user_groups", (TIME, "\N{GRINNING FACE} x", False, None)),
+        ("list_bookmarks", (TIME, ID, True, TIME)),
+        ("list_access_tokens", (TIME, DIGEST, False, None)),
+    ],
+)
+@pytest.mark.parametrize(
+    "respell",
+    [
+        pytest.param(lambda text: f"{text}=", id="padding"),
+        pytest.param(lambda text: f"{text}====", id="block of padding"),
+        pytest.param(lambda text: f" {text}", id="space before"),
+        pytest.param(lambda text: f"{text}\n", id="line break after"),
+        pytest.param(lambda text: f"{text[:8]}!{text[8:]}", id="character inside"),
+    ],
+)
+def test_another_spelling_of_the_text_of_a_cursor_is_refused(
+    call_list, name, values, respell
+):
+    cursor = encoded_for(name, *values)
+    required = REQUIRED.get(name, {})
+
+    assert call_list(name, {**required, "cursor": cursor}).status_code == 200
+    respelt = {**required, "cursor": respell(cursor)}
+    assert errors(call_list(name, respelt)) == REFUSED
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "respelt"),
+    [
+        pytest.param(
+            "list_bookmarks",
+            [TIME, ID, False, None],
+            [TIME, ID.upper(), False, None],
+            id="UUID in capitals",
+        ),
+        pytest.param(
+            "list_bookmarks",
+            [TIME, ID, False, None],
+            [TIME, f"{{{ID}}}", False, None],
+            id="UUID in braces",
+        ),
+        pytest.param(
+            "list_access_tokens",
+            [TIME, DIGEST, False, None],
+            [TIME, DIGEST.upper(), False, None],
+            id="digest in capitals",
+        ),
+        pytest.param(
+            "list_bookmarks",
+            [TIME, ID, False, None],
+            ["2026-01-01T00:00:00Z", ID, False, None],
+            id="Z for the offset",
+        ),
+        pytest.param(
+            "list_bookmarks",
+            [TIME, ID, False, TIME],
+            [TIME, ID, False, "2026-01-01T00:00:00.000000+00:00"],
+            id="fraction of zero",
+        ),
+    ],
+)
+def test_another_spelling_of_the_values_of_a_cursor_is_refused(
+    call_list, name, values, respelt
+):
+    required = REQUIRED.get(name, {})
+    cursor = encoded_for(name, *values)
+    another = encoded_for(name, *respelt)
+
+    assert call_list(name, {**required, "cursor": cursor}).status_code == 200
+    assert errors(call_list(name, {**required, "cursor": another})) == REFUSED
+
+
+def test_json_without_spaces_is_refused_as_a_cursor(call_list):
+    values = [TIME, "example", False, None]
+    cursor = encoded_for("list_user_groups", *values)
+    compact = encoded_for("list_user_groups", *values, separators=(",", ":"))
+
+    assert call_list("list_user_groups", {"cursor": cursor}).status_code == 200
+    assert errors(call_list("list_user_groups", {"cursor": compact})) == REFUSED
+
+
+def test_another_last_character_with_the_same_meaning_is_refused(call_list):
+    cursor = encoded_for("list_user_groups", TIME, "example 1", False, None)
+    value = urlsafe_b64decode(f"{cursor}==")
+    # Four bits of the last character belong to no byte.
+    others = [
+        f"{cursor[:-1]}{character}"
+        for character in f"{string.ascii_letters}{string.digits}-_"
+        if character != cursor[-1]
+        and urlsafe_b64decode(f"{cursor[:-1]}{character}==") == value
+    ]
+
+    assert call_list("list_user_groups", {"cursor": cursor}).status_code == 200
+    assert len(others) == 15
+    for other in others:
+        assert errors(call_list("list_user_groups", {"cursor": other})) == REFUSED
