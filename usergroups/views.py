@@ -169,12 +169,13 @@ class UserGroupsView(ApiTokenView):
         query = self.validated()
         paging = pop_paging(query)
         user_groups = self.user_groups
+        # The size of these fields limits the number of groups on a page.
         paging["large"] = LARGE_FIELDS
         if "name" not in query:
             page = Page(user_groups, "provided_id", **paging)
         else:
-            # The size to search counts as zero, because names are short. Only
-            # the number of groups is limited.
+            # A ScanPage limits the number and the size of the rows that it
+            # searches. Names are short, so their size counts as zero.
             page = ScanPage(
                 user_groups,
                 "provided_id",

@@ -106,8 +106,10 @@ class JsonReader:
     def read(
         self, text: TextIO, deadline: Deadline | None = None
     ) -> Iterator[FileRecord]:
-        """Yield the records. Raises UnreadableFile if the text is not JSON, or
-        when the deadline passes.
+        """Yield the records.
+
+        Raises UnreadableFile if the text is not JSON. After the deadline, the
+        rest of the text is not read, so that its JSON is incomplete.
         """
         parts = read_chunks(text)
         if deadline is not None:
@@ -126,6 +128,7 @@ class JsonReader:
             for event, _value in self.events:
                 if event in CONTAINERS:
                     yield from self.read_container(event, Place())
+        # A number with a very large exponent raises an ArithmeticError.
         except (ijson.JSONError, ArithmeticError) as error:
             problem = _(
                 "The file cannot be read after %(number)s bookmarks, because it is not "
@@ -160,8 +163,9 @@ class JsonReader:
     def read_object(self, place: Place) -> Reading:
         """Yield the records in an object, and then its own.
 
-        Return its values, or an empty dict if there were records. Of values
-        that are not among NEEDED_KEYS, it only has whether to report them.
+        Return its values, or an empty dict if there were records. If a key is
+        not among NEEDED_KEYS, the dict has a boolean instead of the value:
+        whether to report that the value is not imported.
         """
         self.object_count += 1
         number = self.object_count
@@ -181,7 +185,8 @@ class JsonReader:
                         or values.get("guid") == TAGS_FOLDER
                     )
                     if key in LIST_KEYS:
-                        # Even if the file ends within the list.
+                        # has_list() needs the key, even if the file ends
+                        # within the list.
                         values[key] = None
                     inside = Place(key, True, place.depth + 1, is_skipped, collection)
                     value = yield from self.read_container(event, inside)
@@ -190,12 +195,16 @@ class JsonReader:
                 elif len(values) < MAX_KEYS:
                     values[key] = means_something(value, key)
         finally:
+            # The object may be a folder, even if the file ends within it.
             has_records = self.record_count > records_before
             # The object that is the whole file is not in an array.
             is_in_array = place.depth > 0 and not place.is_in_object
-            may_be_folder = has_records or has_list(values) or place.key == LISTS
+            # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
+            is_karakeep_list = place.key == LISTS
+            may_be_folder = has_records or has_list(values) or is_karakeep_list
             if may_be_folder and (is_in_array or "children" in values):
                 self.found.add(number, values)
+        # The object around it is the bookmark, of which it is a property.
         is_value = place.is_in_object and place.key in OBJECT_KEYS
         if not is_value and not place.is_skipped:
             for record in self.records(number, place, values, has_records):
@@ -211,24 +220,30 @@ class JsonReader:
         values: Mapping[str, JsonValue],
         has_records: bool,
     ) -> Iterator[FileRecord]:
-        """Yield the records of an object, which may be a bookmark, an empty
-        folder or an entry without URL.
+        """Yield the records of an object, which may be a bookmark, a folder or
+        an entry without URL.
 
-        ``has_records`` tells whether there are records of what is in it.
+        ``number`` is the position of the object among the objects of the file.
+        ``has_records`` tells whether the values in the object had records.
         """
         record = self.read_record(self.bookmark_count + 1, values)
         if isinstance(record, Record):
             yield from self.bookmarks(record, values.get(LISTS), place.collection)
             return
+        # A folder has a record of its own only if it is empty.
         if has_records:
             return
         if has_list(values):
-            # A browser has the folders among ROOTS from the start.
-            if number in self.found.by_number and str(values.get("guid")) not in ROOTS:
+            # Browsers create the folders among ROOTS for every user. If one of
+            # them is empty, it does not become a collection.
+            is_root = str(values.get("guid")) in ROOTS
+            if number in self.found.by_number and not is_root:
                 collection = self.folders.collection(number, place.collection)
                 yield CollectionRecord(self.bookmark_count, collection)
             return
         if place.is_in_list and values.get("type") != SEPARATOR_TYPE:
+            # The object only names a collection. A folder around it has
+            # precedence.
             if isinstance(record, CollectionRecord) and place.collection:
                 record = record._replace(collection=place.collection)
             yield record
@@ -301,7 +316,7 @@ def describe(error: Exception) -> str:
     """Return the message of an error of the parser, without a full stop.
 
     If it is from yajl, ijson's parser in C, its second line is the invalid
-    text. A number with a very large exponent is an ArithmeticError.
+    text.
     """
     if not isinstance(error, ijson.JSONError):
         return _("it contains a number that is too large")

@@ -325,9 +325,10 @@ LISTS = ["deletions", "users-deletions"]
 
 @pytest.fixture
 def call_list(call_bookmarks, call_usergroups):
+    callers = {"deletions": call_bookmarks, "users-deletions": call_usergroups}
+
     def call(name, query):
-        call = {"deletions": call_bookmarks, "users-deletions": call_usergroups}[name]
-        return call("GET", name, query=query)
+        return callers[name]("GET", name, query=query)
 
     return call
 

@@ -117,7 +117,7 @@ class Answers:
         text = text.replace(address, "")
         for app, prefix in self.host.prefixes.items():
             text = text.replace(f"{prefix}/{app}/", f"/{app}/")
-        # A secret begins with its hint.
+        # Replace a secret before its hint, which is the beginning of it.
         for value in sorted(self.created, key=len, reverse=True):
             text = text.replace(value, f"<{self.created[value]}>")
         return text

@@ -59,11 +59,13 @@ class OperatorChangeList(ChangeList):
     model_admin: "OperatorListAdmin[Any]"
     sort_limit = ""
     """The number of sorted rows as text if there are more rows."""
+    search_limit = ""
+    """The number of searched rows as text if there are more rows."""
 
     def __init__(self, request: HttpRequest, *args: Any) -> None:
         super().__init__(request, *args)
-        # get_search_results() of the admin has set it, because Django's list
-        # does not pass it on.
+        # get_search_results() of the model admin cannot return the limit, and
+        # leaves it in the request.
         self.search_limit = getattr(request, "search_limit", "")
         name = capfirst(self.opts.verbose_name_plural)
         self.title = str(self.model_admin.list_title or name)

@@ -141,18 +141,22 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
         # the fields of a FailedItem in each of them.
         for name in ("type", "errors"):
             del self.item_serializer.fields[name]
-        # Nothing is written for a FailedItem.
-        self.fields_of_failures: dict[str, Any] = {}
+        # The fields that the schema requires and a FailedItem lacks. It has
+        # changed nothing.
+        self.missing_in_failures: dict[str, Any] = {}
         if issubclass(result, WriteResultSerializer):
-            self.fields_of_failures = {"changed": False}
+            self.missing_in_failures = {"changed": False}
         # Describe this instance in the OpenAPI document.
         extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
 
     def to_representation(self, value: Iterable[Any]) -> list[Any]:
+        """Return the results as dicts of JSON, with the fields that a
+        FailedItem lacks.
+        """
         represented: list[dict[str, Any]] = []
         for item in value:
             if isinstance(item, FailedItem):
-                represented.append({**item, **self.fields_of_failures})
+                represented.append({**item, **self.missing_in_failures})
             else:
                 represented.append(self.item_serializer.to_representation(item))
         return represented

@@ -448,8 +448,8 @@ def codes_of_field(field: Any, *, with_items: bool) -> set[str]:
     """Return the codes of all errors that the validation of a field, with the
     fields in it, can report.
 
-    Those of the items of a BatchField are in a result, not in an error
-    response.
+    ``with_items`` tells whether to include the codes of the items of a
+    BatchField. Their errors are in results, not in an error response.
     """
     # A field has messages for the codes of limits that it lacks. The limits that
     # it has are validators, which are added below.
@@ -466,7 +466,8 @@ def codes_of_field(field: Any, *, with_items: bool) -> set[str]:
     for validator in field.validators:
         codes.add(getattr(validator, "code", "invalid"))
     children = list(getattr(field, "fields", {}).values())
-    if hasattr(field, "child") and (with_items or not hasattr(field, "has_results")):
+    is_batch = hasattr(field, "has_results")
+    if hasattr(field, "child") and (with_items or not is_batch):
         children.append(field.child)
     for child in children:
         codes |= codes_of_field(child, with_items=with_items)

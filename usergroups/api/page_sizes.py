@@ -39,7 +39,8 @@ class ValueWithinPage(Func):
     """The value of the field ``name``, or NULL if the RunningTotal is over
     MAX_PAGE_SIZE.
 
-    The first row always fits.
+    The first row always fits. The arguments after ``name`` are those of
+    RunningTotal.
     """
 
     output_field = JSONObjectField()
