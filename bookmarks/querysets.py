@@ -508,7 +508,8 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         group's bookmarks, which are locked.
         """
         if connections[self.db].vendor != "postgresql":
-            self.bulk_update(bookmarks, [*names, "updated_at"])
+            of_group = self.filter(user_group=user_group)
+            of_group.bulk_update(bookmarks, [*names, "updated_at"])
             return
         rows = []
         for bookmark in bookmarks:
