@@ -10,6 +10,7 @@ from rest_framework import serializers
 from tests.answers import detail, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.operations import WITH_A_BODY, caller
+from usergroups.api import body_fields, strict_json
 from usergroups.api.body_fields import known_fields
 from usergroups.serializers import UserGroupDetailSerializer, UserGroupUpdateSerializer
 
@@ -129,6 +130,26 @@ def test_every_field_that_cannot_be_stored_is_listed(call_bookmarks):
         ("title", NULL),
         ("note", "overflow"),
     ]
+
+
+def test_the_check_stops_when_there_are_more_errors_than_are_listed(
+    create_bookmark, monkeypatch
+):
+    checked = []
+    monkeypatch.setattr(
+        body_fields,
+        "check_storable",
+        lambda value: checked.append(value) or strict_json.check_storable(value),
+    )
+    body = {f"field{n}": "VALUE" for n in range(1000)}
+
+    listed = errors(create_bookmark(with_value(body, r'"\ud83d"')))
+
+    assert len(listed) == 100
+    assert listed[0] == ("field0", SURROGATE)
+    assert listed[-1] == (None, "too_many_errors")
+    # the name and the value of each field
+    assert len(checked) == 2 * 101
 
 
 def test_a_long_key_is_not_repeated_in_every_error(update_user_group, user_group):

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.serializers import Serializer
 
+from .errors import MAX_PROBLEMS
 from .strict_json import UncheckedObject, Unstorable, check_storable
 
 
@@ -20,11 +21,14 @@ def check_fields(data: Mapping[str, Any], serializer: Serializer[Any]) -> None:
         if problems:
             raise ValidationError(problems)
     known = known_fields(type(serializer))
-    if data.keys() - known:
+    unknown = [name for name in data if name not in known]
+    if unknown:
         detail = ErrorDetail(
             f"Unknown field. Known are: {', '.join(sorted(known))}.", "unknown_field"
         )
-        raise ValidationError({name: [detail] for name in data if name not in known})
+        # One more than a response may have shows that there are too many.
+        listed = unknown[: MAX_PROBLEMS + 1]
+        raise ValidationError({name: [detail] for name in listed})
 
 
 @cache
@@ -45,9 +49,13 @@ def known_fields(serializer: type[Serializer[Any]]) -> frozenset[str]:
 def _unstorable_fields(
     data: Mapping[str, Any], serializer: Serializer[Any]
 ) -> dict[str, list[ErrorDetail]]:
-    """Return an error for each path whose value cannot be stored."""
-    problems = {}
+    """Return an error for each path whose value cannot be stored, but stop
+    after more errors than a response may have.
+    """
+    problems: dict[str, list[ErrorDetail]] = {}
     for path, value in _values_by_path(data, serializer):
+        if len(problems) > MAX_PROBLEMS:
+            break
         try:
             check_storable(value)
         except Unstorable as error:
