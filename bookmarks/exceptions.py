@@ -25,6 +25,15 @@ class CollectionNotFound(NotFound):
     default_detail = NO_SUCH_COLLECTION
 
 
+class TooManyBookmarksFound(APIException):
+    status_code = 413
+    default_code = "payload_too_large"
+    default_detail = (
+        "These URLs have more than 100,000 bookmarks. Send fewer URLs at once, or list "
+        "the bookmarks of each."
+    )
+
+
 class AccessTokenNotFound(NotFound):
     default_code = "access_token_not_found"
     default_detail = "No user group of the API token has an access token with this id."

@@ -55,12 +55,22 @@ UniqueKey = tuple[UUID, bytes]
 NO_COLLECTION, and the digest of its URL.
 """
 
+MAX_FOUND = 100_000
+"""The maximum number of ids that ``find_by_urls`` returns.
+
+A URL may be in any number of collections, and given a thousand times.
+"""
+
 CONFLICT_DELETED = "A conflicting bookmark was deleted before it could be read."
 
 INSERT_ROW = "INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING"
 
 UPDATABLE = ("title", "tags", "note")
 """The fields of existing bookmarks that a batch may update."""
+
+
+class TooManyFound(Exception):
+    """More than MAX_FOUND ids belong to URLs."""
 
 
 class Stored(NamedTuple):
@@ -423,14 +433,20 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         """Return, for each URL, the ids of the user group's bookmarks with it,
         in one query.
 
-        Raises ValueError if a URL is invalid.
+        Raises ValueError if a URL is invalid, and TooManyFound.
         """
         digests = [web_url.digest(url) for url in urls]
         found = self.filter(user_group=user_group, url_digest__in=digests)
+        rows = found.values_list("pk", "url_digest")[: MAX_FOUND + 1]
         ids = defaultdict(list)
-        for digest, key in found.order_by("pk").values_list("url_digest", "pk"):
+        # With LIMIT and ORDER BY, PostgreSQL might read the whole table in the
+        # order of its primary key.
+        for key, digest in sorted(rows):
             ids[bytes(digest)].append(key)
-        return [ids[digest] for digest in digests]
+        found_ids = [ids[digest] for digest in digests]
+        if sum(map(len, found_ids)) > MAX_FOUND:
+            raise TooManyFound
+        return found_ids
 
     def update_by_unique_key(
         self, user_group: UserGroup, wanted: Mapping[UniqueKey, Mapping[str, Any]]

@@ -47,7 +47,7 @@ from .files.importing import read, store
 from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
-from .querysets import CollectionQuerySet, Stored
+from .querysets import CollectionQuerySet, Stored, TooManyFound
 from .search import WITHOUT_INDEX, SearchPage
 
 
@@ -337,6 +337,10 @@ class BookmarkLookupView(AccessTokenView):
     safe_methods = ("POST",)
     costly_methods = ("POST",)
     parser_classes = [BatchParser]
+    errors = {
+        **AccessTokenView.errors,
+        TooManyFound: exceptions.TooManyBookmarksFound,
+    }
 
     @openapi.lookup_bookmarks
     def post(self, request: Request) -> Response:

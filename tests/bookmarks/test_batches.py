@@ -339,6 +339,22 @@ def test_a_lookup_finds_the_bookmarks_of_each_url(
     assert results[4] == found
 
 
+def test_a_lookup_that_finds_too_many_ids_is_refused(
+    call_bookmarks, user_group, collection, monkeypatch
+):
+    monkeypatch.setattr("bookmarks.querysets.MAX_FOUND", 3)
+    BookmarkFactory(user_group=user_group, url=URL)
+    BookmarkFactory(user_group=user_group, url=URL, collection=collection)
+    BookmarkFactory(user_group=user_group, url=f"{URL}other")
+
+    def look_up(*urls):
+        return call_bookmarks("POST", "bookmarks-lookup", body={"urls": urls})
+
+    assert statuses(look_up(URL, f"{URL}other")) == [200, 200]
+    # Each of the two ids of a repeated URL is found twice.
+    assert errors(look_up(URL, URL), 413) == [(None, "payload_too_large")]
+
+
 # Validation
 
 
