@@ -1,10 +1,12 @@
+import re
+
 from django.middleware.locale import LocaleMiddleware
 
-API_PREFIXES = ("/groups/", "/links/")
+API_PATHS = re.compile("/(?:groups|links)(?:/|$)")
 
 
 class SiteLocaleMiddleware(LocaleMiddleware):
     def process_response(self, request, response):
-        if request.path_info.startswith(API_PREFIXES):
+        if API_PATHS.match(request.path_info):
             return response
         return super().process_response(request, response)

@@ -33,7 +33,9 @@ def test_django_redirects_a_missing_page_to_one_in_the_language(client):
 
 
 @pytest.mark.usefixtures("middleware")
-@pytest.mark.parametrize("path", ["/links/unknown", "/links/v1/bookmarks/unknown"])
+@pytest.mark.parametrize(
+    "path", ["/links", "/links/unknown", "/links/v1/bookmarks/unknown"]
+)
 def test_the_404_of_a_call_is_not_redirected(api_client, path):
     token = AccessTokenFactory(recently_used=True)
 
