@@ -130,10 +130,14 @@ CREATE_A = {
 def test_a_concurrent_deletion_of_the_team_is_answered_with_401(
     call_usergroups, user_group, url_name
 ):
-    UserGroup.objects.all().delete()  # so that the statements below can delete the team
+    # The statements below delete all rows that refer to the team.
+    UserGroup.objects.all().delete()
 
     with concurrently(
-        "INSERT", "DELETE FROM usergroups_apitoken", "DELETE FROM usergroups_team"
+        "INSERT",
+        "DELETE FROM usergroups_usergroupdeletion",
+        "DELETE FROM usergroups_apitoken",
+        "DELETE FROM usergroups_team",
     ):
         response = call_usergroups("POST", url_name, CREATE_A[url_name])
 

@@ -1,6 +1,5 @@
 """Pages of the rows that meet a condition which no index supports."""
 
-from datetime import datetime
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -61,22 +60,25 @@ class ScanPage(Page[M]):
             # comparison, so do not exclude() the rows after the last one.
             up_to = LessThanOrEqual if self.ascending else GreaterThanOrEqual
             found = found.filter(self._compare(ordered, last_scanned, up_to))
-            found = self._with_range(found, last_scanned[0])
-        return self.load(found, number), last_scanned
+        return self.load(self._with_range(found, last_scanned), number), last_scanned
 
-    def _with_range(self, rows: QuerySet[M], last_time: datetime) -> QuerySet[M]:
+    def _with_range(
+        self, rows: QuerySet[M], last_scanned: Position | None
+    ) -> QuerySet[M]:
         """Filter again by the times of the cursor and of the last row to scan.
 
-        PostgreSQL estimates two comparisons of row values independently, as a
-        large part of the table, and may then read all of it. Two bounds of a
-        time are estimated as a range.
+        PostgreSQL estimates the comparison of a row value independently of
+        other bounds, as a large part of the table, and may then read all of
+        it. Two bounds of a time are estimated as a range.
         """
         first, last = f"{self.time_field}__gte", f"{self.time_field}__lte"
         if not self.ascending:
             first, last = last, first
         if self.cursor is not None:
             rows = rows.filter(**{first: self.cursor.time})
-        return rows.filter(**{last: last_time})
+        if last_scanned is not None:
+            rows = rows.filter(**{last: last_scanned[0]})
+        return rows
 
     def _last_scanned(self, ordered: QuerySet[M]) -> Position | None:
         """Return the position of the last row that this page may scan, or None
