@@ -270,8 +270,8 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
     ) -> list[bool | ProtectingError]:
         """Delete bookmarks and return, in order, whether each existed.
 
-        Return the error for a bookmark that cannot be
-        deleted, because rows of the host project refer to it.
+        Return the error for a bookmark that cannot be deleted, because rows of
+        the host project refer to it.
         """
         keys: list[Any] = [parse_public_id(public_id) for public_id in public_ids]
         bookmarks = self.for_write().filter(user_group=user_group, pk__in=keys)
