@@ -88,6 +88,8 @@ IDENTIFIERS = {
     "id",
     "index",
     "meta",
+    "parent",
+    "parentid",
     "root",
     "slug",
     "type",
@@ -154,14 +156,21 @@ def texts(value: JsonValue) -> list[str]:
     """Return the texts and numbers in a value, in a list of values, and under
     TEXT_KEYS in an object among them.
     """
-    found: list[JsonValue] = []
+    found: list[str] = []
     for item in value if isinstance(value, list) else [value]:
+        parts = [item]
         if isinstance(item, dict):
-            found += [item.get(key) for key in TEXT_KEYS]
-        else:
-            found.append(item)
-    all_texts = [as_text(each) for each in found if each]
-    return [text for text in all_texts if text]
+            parts = [item.get(key) for key in TEXT_KEYS]
+        all_texts = map(as_text, filter(None, parts))
+        found += filter(None, all_texts)
+    return found
+
+
+def clean_url(url: JsonValue) -> JsonValue:
+    """Return the URL without white space around it, and without line breaks
+    and tabs, as browsers do.
+    """
+    return LINE_BREAKS.sub("", url.strip()) if isinstance(url, str) else url
 
 
 class FieldMap:
@@ -176,11 +185,12 @@ class FieldMap:
         self.found: dict[str, int] = {}
         for position, name in enumerate(names):
             self.found.setdefault(normalized(name), position)
-        # Only Pinboard has the name "extended". It separates tags by spaces.
-        self.split: Callable[[str], JsonValue] = split_tags
-        if "extended" in self.found:
-            self.split = str.split
         self.rename_title_of_pinboard()
+        # Only Pinboard has the name "extended". It separates tags by spaces.
+        is_pinboard = "extended" in self.found
+        self.split: Callable[[str], JsonValue] = (
+            str.split if is_pinboard else split_tags
+        )
         self.url = self.position("url")
         self.title = self.position("title")
         self.collection = self.position("collection")
@@ -201,9 +211,8 @@ class FieldMap:
         """Let "description" be the title if nothing else is and the URL is
         named "href", as in the JSON files of Pinboard.
         """
-        others = {"url", *NAMES["title"]}
-        is_title = {"href", "description"} <= self.found.keys()
-        if is_title and others.isdisjoint(self.found):
+        names = self.found.keys()
+        if {"href", "description"} <= names and names.isdisjoint(NAMES["title"]):
             self.found["title"] = self.found.pop("description")
 
     def positions(self, field: str) -> list[int]:
@@ -218,6 +227,19 @@ class FieldMap:
         """
         return next(iter(self.positions(field)), self.length)
 
+    def text_at(
+        self, position: int, values: list[JsonValue], left_out: list[str]
+    ) -> str | None:
+        """Return the text in the value at this position.
+
+        If it has none, and means something, add its name to ``left_out``.
+        """
+        value = values[position]
+        text = as_text(value)
+        if text is None and means_something(value):
+            left_out.append(self.names[position])
+        return text
+
     def texts_at(
         self, positions: list[int], values: list[JsonValue], left_out: list[str]
     ) -> list[str]:
@@ -227,11 +249,19 @@ class FieldMap:
         """
         found: list[str] = []
         for position in positions:
-            found_here = texts(values[position])
-            if not found_here and means_something(values[position]):
+            value = values[position]
+            found_here = texts(value)
+            if not found_here and means_something(value):
                 left_out.append(self.names[position])
             found += found_here
         return found
+
+    def tags_of(self, value: JsonValue) -> JsonValue:
+        """Return the list of tags in a value, which may be a text."""
+        if isinstance(value, str):
+            return self.split(value)
+        # Answers of Pocket's API have an object for each tag.
+        return list(value) if isinstance(value, dict) else value
 
     def record(self, line: int, row: Sequence[JsonValue]) -> FileRecord:
         """Return the record of these values, one for each of the names."""
@@ -242,32 +272,18 @@ class FieldMap:
             for position, name in self.unmapped
             if means_something(values[position], name)
         ]
-        title = as_text(values[self.title])
-        if title is None and means_something(values[self.title]):
-            left_out.append("title")
-        collection = as_text(values[self.collection])
-        if collection is None and means_something(values[self.collection]):
-            left_out.append("collection")
+        title = self.text_at(self.title, values, left_out)
+        collection = self.text_at(self.collection, values, left_out)
         for position in self.tags:
-            value = values[position]
-            if isinstance(value, str):
-                values[position] = self.split(value)
-            elif isinstance(value, dict):
-                # Answers of Pocket's API have an object for each tag.
-                values[position] = list(value)
+            values[position] = self.tags_of(values[position])
         tags = self.texts_at(self.tags, values, left_out)
         note = "\n\n".join(self.texts_at(self.notes, values, left_out))
-        url = values[self.url]
+        url = clean_url(values[self.url])
         created_at = values[self.created_at]
         if not url:
             if collection and not (title or created_at or left_out or tags or note):
                 return CollectionRecord(line, collection)
             return InvalidRecord(line, _("The entry has no URL."), title or None)
-        if isinstance(url, str):
-            url = url.strip()
-            # Remove line breaks and tabs, as browsers do.
-            if not url.isprintable():
-                url = LINE_BREAKS.sub("", url)
         # Several columns may have the same name.
         names = tuple(dict.fromkeys(left_out))
         return Record(
@@ -286,20 +302,23 @@ class ObjectReader:
         self.field_map = lru_cache(maxsize=100)(FieldMap)
 
     def record(self, line: int, values: Mapping[str, JsonValue]) -> FileRecord:
+        values = dict(values)
         nested = values.get(NESTED)
         if isinstance(nested, dict):
-            nested = {f"{NESTED}.{name}": value for name, value in nested.items()}
-            values = {**values, NESTED: None, **nested}
-        annotations = values.get(ANNOTATIONS)
-        if isinstance(annotations, list):
-            note = note_of_firefox(annotations)
-            if note:
-                values = {**values, ANNOTATIONS: None, f"{ANNOTATIONS}.value": note}
+            del values[NESTED]
+            for name, value in nested.items():
+                values[f"{NESTED}.{name}"] = value
+        note = note_of_firefox(values.get(ANNOTATIONS))
+        if note:
+            del values[ANNOTATIONS]
+            values[f"{ANNOTATIONS}.value"] = note
         return self.field_map(tuple(values)).record(line, list(values.values()))
 
 
-def note_of_firefox(annotations: list[JsonValue]) -> JsonValue:
+def note_of_firefox(annotations: JsonValue) -> JsonValue:
     """Return the note among the annotations of a bookmark, or None."""
+    if not isinstance(annotations, list):
+        return None
     for annotation in annotations:
         if isinstance(annotation, dict) and annotation.get("name") == FIREFOX_NOTE:
             return annotation.get("value")
