@@ -7,6 +7,7 @@ HTML. Here they are all as ``normalized`` returns them.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from django.utils.translation import gettext as _
 
@@ -180,115 +181,96 @@ class FieldMap:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
-        self.length = len(names)
         # The position of each name. Of several equal names, the first counts.
-        self.found: dict[str, int] = {}
+        found: dict[str, int] = {}
         for position, name in enumerate(names):
-            self.found.setdefault(normalized(name), position)
-        self.rename_title_of_pinboard()
+            found.setdefault(normalized(name), position)
+        # In the JSON files of Pinboard, the description is the title.
+        has_description = {"href", "description"} <= found.keys()
+        if has_description and found.keys().isdisjoint(NAMES["title"]):
+            found["title"] = found.pop("description")
         # Only Pinboard has the name "extended". It separates tags by spaces.
-        is_pinboard = "extended" in self.found
-        self.split: Callable[[str], JsonValue] = (
-            str.split if is_pinboard else split_tags
-        )
-        self.url = self.position("url")
-        self.title = self.position("title")
-        self.collection = self.position("collection")
-        self.created_at = self.position("created_at")
-        self.tags = self.positions("tags")
-        self.notes = self.positions("note")
-        mapped = {self.url, self.title, self.collection}
-        # Further dates are not reported.
-        mapped.update(self.tags, self.notes, self.positions("created_at"))
+        self.split: Callable[[str], JsonValue] = split_tags
+        if "extended" in found:
+            self.split = str.split
+        # The positions of the names of each field, in the order of NAMES.
+        self.positions: dict[str, list[int]] = {}
+        for field, all_names in NAMES.items():
+            positions = [found[name] for name in all_names if name in found]
+            if field in ("url", "title", "collection"):
+                # Values under further names are reported as left out.
+                del positions[1:]
+            self.positions[field] = positions
+        mapped = set(chain(*self.positions.values()))
         # The positions and names of the values to report as left out.
-        self.unmapped = [
-            (position, name.strip())
-            for position, name in enumerate(names)
-            if position not in mapped and normalized(name) not in IDENTIFIERS
-        ]
+        self.unmapped: list[tuple[int, str]] = []
+        for position, name in enumerate(names):
+            if position not in mapped and normalized(name) not in IDENTIFIERS:
+                self.unmapped.append((position, name.strip()))
 
-    def rename_title_of_pinboard(self) -> None:
-        """Let "description" be the title if nothing else is and the URL is
-        named "href", as in the JSON files of Pinboard.
-        """
-        names = self.found.keys()
-        if {"href", "description"} <= names and names.isdisjoint(NAMES["title"]):
-            self.found["title"] = self.found.pop("description")
+    def first(self, field: str, values: Sequence[JsonValue]) -> JsonValue:
+        """Return the value under the first name of a field, or None."""
+        for position in self.positions[field]:
+            return values[position]
+        return None
 
-    def positions(self, field: str) -> list[int]:
-        """Return the positions of the names of a field, in the order of
-        NAMES.
-        """
-        return [self.found[name] for name in NAMES[field] if name in self.found]
-
-    def position(self, field: str) -> int:
-        """Return the position of the first name of a field, or ``length`` if
-        it has none.
-        """
-        return next(iter(self.positions(field)), self.length)
-
-    def text_at(
-        self, position: int, values: list[JsonValue], left_out: list[str]
-    ) -> str | None:
-        """Return the text in the value at this position.
-
-        If it has none, and means something, add its name to ``left_out``.
-        """
-        value = values[position]
-        text = as_text(value)
-        if text is None and means_something(value):
-            left_out.append(self.names[position])
-        return text
-
-    def texts_at(
-        self, positions: list[int], values: list[JsonValue], left_out: list[str]
+    def texts(
+        self, field: str, values: Sequence[JsonValue], left_out: list[str]
     ) -> list[str]:
-        """Return the texts in the values at these positions.
+        """Return the texts in the values of a field.
 
         If a value has none, and means something, add its name to ``left_out``.
         """
         found: list[str] = []
-        for position in positions:
+        for position in self.positions[field]:
             value = values[position]
+            if field == "tags":
+                value = self.tags(value)
             found_here = texts(value)
             if not found_here and means_something(value):
                 left_out.append(self.names[position])
             found += found_here
         return found
 
-    def tags_of(self, value: JsonValue) -> JsonValue:
+    def text(
+        self, field: str, values: Sequence[JsonValue], left_out: list[str]
+    ) -> str | None:
+        """Return the first text in the value of a field, or None.
+
+        If there are others, add the field to ``left_out``.
+        """
+        found = self.texts(field, values, left_out)
+        if len(found) > 1:
+            left_out.append(field)
+        return found[0] if found else None
+
+    def tags(self, value: JsonValue) -> JsonValue:
         """Return the list of tags in a value, which may be a text."""
         if isinstance(value, str):
             return self.split(value)
         # Answers of Pocket's API have an object for each tag.
         return list(value) if isinstance(value, dict) else value
 
-    def record(self, line: int, row: Sequence[JsonValue]) -> FileRecord:
+    def record(self, line: int, values: Sequence[JsonValue]) -> FileRecord:
         """Return the record of these values, one for each of the names."""
-        # The last value is at the position of fields that have no name.
-        values = [*row, None]
         left_out = [
             name
             for position, name in self.unmapped
             if means_something(values[position], name)
         ]
-        title = self.text_at(self.title, values, left_out)
-        collection = self.text_at(self.collection, values, left_out)
-        for position in self.tags:
-            values[position] = self.tags_of(values[position])
-        tags = self.texts_at(self.tags, values, left_out)
-        note = "\n\n".join(self.texts_at(self.notes, values, left_out))
-        url = clean_url(values[self.url])
-        created_at = values[self.created_at]
+        title = self.text("title", values, left_out)
+        collection = self.text("collection", values, left_out)
+        tags = tuple(self.texts("tags", values, left_out))
+        note = "\n\n".join(self.texts("note", values, left_out))
+        url = clean_url(self.first("url", values))
+        created_at = self.first("created_at", values)
         if not url:
             if collection and not (title or created_at or left_out or tags or note):
                 return CollectionRecord(line, collection)
-            return InvalidRecord(line, _("The entry has no URL."), title or None)
+            return InvalidRecord(line, _("The entry has no URL."), title)
         # Several columns may have the same name.
         names = tuple(dict.fromkeys(left_out))
-        return Record(
-            line, url, title, collection, created_at, names, tuple(tags), note
-        )
+        return Record(line, url, title, collection, created_at, names, tags, note)
 
 
 class ObjectReader:

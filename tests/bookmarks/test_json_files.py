@@ -125,7 +125,8 @@ def test_an_object_with_only_a_collection_stands_for_an_empty_collection(name):
         ('{"$id": 123}', None, ("folder",)),
         ('{"name": {"a": 1}}', None, ("folder",)),
         ("{}", None, ()),
-        ('["Work"]', None, ("folder",)),
+        ('["Work"]', "Work", ()),
+        ('["Work", "Home"]', "Work", ("collection",)),
         ("2024", "2024", ()),
         ("true", None, ("folder",)),
         ("false", None, ()),
@@ -146,7 +147,7 @@ def test_a_collection_that_is_not_text_does_not_cost_the_bookmark(
         ("false", None, ()),
         ("2024", "2024", ()),
         ("1.5", "1.5", ()),
-        ("[1]", None, ("title",)),
+        ("[true]", None, ("title",)),
     ],
 )
 def test_a_title_that_is_not_text_does_not_cost_the_bookmark(
