@@ -88,8 +88,8 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
-            return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
-        own_fields = ("name", *self.fixed_fields, *self.readonly_fields)
+            return [(None, {"fields": (*self.fixed_fields, "name", "notes", *JSON_FIELDS)})]
+        own_fields = ("name", "notes", *self.fixed_fields, *self.readonly_fields)
         json_classes = []
         # A restored value must be seen before it is saved.
         if has_long_json(obj) and RESTORE_PARAM not in request.GET:
