@@ -88,7 +88,8 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
-            return [(None, {"fields": (*self.fixed_fields, "name", "notes", *JSON_FIELDS)})]
+            new_fields = (*self.fixed_fields, "name", "notes", *JSON_FIELDS)
+            return [(None, {"fields": new_fields})]
         own_fields = ("name", "notes", *self.fixed_fields, *self.readonly_fields)
         json_classes = []
         # A restored value must be seen before it is saved.

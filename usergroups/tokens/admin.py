@@ -86,7 +86,8 @@ class TokenAdmin(OperatorAdmin[T]):
     def get_fields(self, request: HttpRequest, obj: T | None = None) -> tuple[str, ...]:
         if obj is None:
             return ("name", *self.owner_form_fields, "read_only", "lifetime", "notes")
-        fields = ("name", "notes", "expires", *self.owner_form_fields, "access", "created_at")
+        own_fields = (*self.owner_form_fields, "access", "created_at")
+        fields = ("name", "notes", "expires", *own_fields)
         if obj.last_used_at is None:
             return fields
         return (*fields, *USE_FIELDS)
