@@ -105,8 +105,9 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
-            return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
-        own_fields = ("name", *self.fixed_fields, *self.readonly_fields)
+            new_fields = (*self.fixed_fields, "name", "notes", *JSON_FIELDS)
+            return [(None, {"fields": new_fields})]
+        own_fields = ("name", "notes", *self.fixed_fields, *self.readonly_fields)
         json_fields = JSON_FIELDS
         if not self.has_change_permission(request, obj):
             json_fields = ("shown_mapping", "shown_properties")

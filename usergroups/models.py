@@ -8,7 +8,7 @@ from django.db.models.functions import Lower, Trim
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .db.models import DatedModel, WritingModel
+from .db.models import DatedModel, NotedModel
 from .db.querysets import WritingQuerySet
 from .db.stored_json import JSONObjectField, kept_json
 from .querysets import UserGroupQuerySet
@@ -33,7 +33,7 @@ class Environment(models.TextChoices):
     TESTING = "Testing"
 
 
-class Team(WritingModel):
+class Team(NotedModel):
     """A tenant, which owns user groups and API tokens."""
 
     objects = WritingQuerySet["Team"].as_manager()
@@ -103,7 +103,7 @@ def new_user_group_token() -> str:
     return secret_format.generate(USER_GROUP_TOKEN_PREFIX)
 
 
-class UserGroup(DatedModel):
+class UserGroup(NotedModel, DatedModel):
     """A customer of a team.
 
     A dashboard that is rendered with the group's token shows the group's data.
