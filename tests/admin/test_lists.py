@@ -284,9 +284,10 @@ EXPECTED = {
     # team.
     "bookmarks of a group": 6,
     # The row with its owners, and a count for each list of related rows. For a
-    # bookmark, its collection, and the same for the field.
-    "usergroups_team page": 8,
-    "usergroups_usergroup page": 7,
+    # bookmark, its collection, and the same for the field. For the owner of
+    # tokens, the newest of them.
+    "usergroups_team page": 9,
+    "usergroups_usergroup page": 8,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
@@ -467,6 +468,6 @@ def test_the_page_of_a_team_takes_a_query_for_each_count(admin_client):
 
     many = queries_of(admin_client.get, address)
 
-    # Session, user, the team, and five counts.
-    assert len(few) == len(many) == 8
+    # Session, user, the team, five counts, and the newest API tokens.
+    assert len(few) == len(many) == 9
     assert Team.objects.count() == 1  # to which all rows belong

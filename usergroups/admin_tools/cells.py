@@ -39,6 +39,12 @@ def short_date(at: datetime) -> str:
     return time_element(at, text)
 
 
+def date_with_weekday(at: datetime) -> str:
+    """Return HTML such as "Monday, May 3, 2027"."""
+    weekday = date_format(localtime(at), "l")
+    return format_html("{}, {}", weekday, short_date(at))
+
+
 def relative_time(at: datetime | None) -> str | None:
     """Return HTML such as "in 3 days" or "2 hours ago", in the largest unit
     only.
