@@ -89,7 +89,13 @@ class ApiToken(Token):
             models.Index(
                 fields=["team", "created_at"], name="usergroups_tokens_by_team"
             ),
-            models.Index(fields=["expires_at"], name="usergroups_tokens_by_expiry"),
+            # The lists of the API do not ask for unrevoked tokens, and therefore
+            # never read this index, which has tokens of all teams.
+            models.Index(
+                fields=["expires_at"],
+                condition=models.Q(revoked_at=None, expires_at__isnull=False),
+                name="usergroups_tokens_by_expiry",
+            ),
             # A call that is accepted writes no column of this index.
             models.Index(
                 fields=["last_refused_at"],

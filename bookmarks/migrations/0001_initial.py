@@ -90,7 +90,7 @@ class Migration(migrations.Migration):
                     models.Index(fields=['user_group', 'created_at', 'digest'], name='bookmarks_tokens_by_group'),
                     models.Index(fields=['user_group', 'revoked_at', 'expires_at'], name='bookmarks_tokens_by_state'),
                     models.Index(fields=['team', 'environment', 'created_at', 'digest'], name='bookmarks_tokens_by_team'),
-                    models.Index(fields=['expires_at'], name='bookmarks_tokens_by_expiry'),
+                    models.Index(condition=models.Q(('expires_at__isnull', False), ('revoked_at', None)), fields=['expires_at'], name='bookmarks_tokens_by_expiry'),
                     models.Index(condition=models.Q(('last_refused_at__isnull', False)), fields=['last_refused_at'], name='bookmarks_refused_tokens'),
                 ],
             },

@@ -61,7 +61,7 @@ class Migration(migrations.Migration):
                 'permissions': [('revoke_apitoken', 'Can revoke API token')],
                 'indexes': [
                     models.Index(fields=['team', 'created_at'], name='usergroups_tokens_by_team'),
-                    models.Index(fields=['expires_at'], name='usergroups_tokens_by_expiry'),
+                    models.Index(condition=models.Q(('expires_at__isnull', False), ('revoked_at', None)), fields=['expires_at'], name='usergroups_tokens_by_expiry'),
                     models.Index(condition=models.Q(('last_refused_at__isnull', False)), fields=['last_refused_at'], name='usergroups_refused_tokens'),
                 ],
             },
