@@ -18,9 +18,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from usergroups.db.announcements import announce
+from usergroups.db.announcements import announce, announced_copy
 from usergroups.db.compiled_statements import CompiledSelectRelated, parameters
-from usergroups.db.models import WritingModel
+from usergroups.db.models import NotedModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import created, revoked, rotated
@@ -227,7 +227,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             announce(created, successors, rows.db)
             # Announce copies, because the caller may add secrets to the
             # instances.
-            copies = [copy(successor) for successor in successors]
+            copies = [announced_copy(successor) for successor in successors]
             announce(rotated, tokens, rows.db, successors=copies)
         return issued
 
@@ -373,7 +373,7 @@ CALL_FIELDS = (
 """The fields about the calls with a token."""
 
 
-class Token(WritingModel):
+class Token(NotedModel):
     """A secret that authenticates its owner until it expires or is revoked.
 
     Only its digest and its hint are stored.
