@@ -345,7 +345,7 @@ def sentence(page):
                 "last_refused_at": hours_ago(1),
             },
             (
-                "Expired Expired 2 hours ago. Calls get 401. Calls refused in 1,400 "
+                "Expired 2 hours ago. Calls get 401. Calls refused in 1,400 "
                 "minutes since Monday, May 4, 2026 (token replaced), the last 1 hour "
                 "ago. Issue a new token"
             ),

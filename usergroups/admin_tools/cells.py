@@ -30,8 +30,6 @@ def two_lines(first: str, second: str) -> str:
 
 def badge(kind: str, text: str) -> str:
     """Return a badge, whose color depends on ``kind``."""
-    if not kind:
-        return "-"
     return format_html('<span class="badge {}">{}</span>', kind, text)
 
 
