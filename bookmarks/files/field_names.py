@@ -108,6 +108,9 @@ EMPTY_TEXTS = {"", "0", "false", "no", "[]"}
 # No name in this module is as long with spaces, "_" and "-".
 MAX_NAME_LENGTH = 50
 
+# Of an object whose FieldMap is kept, so that 100 of them take little memory.
+MAX_NAMES = 100
+
 SEPARATORS = dict.fromkeys(map(ord, " \t\r\n_-"))
 
 
@@ -294,7 +297,9 @@ class ObjectReader:
         if note:
             del values[ANNOTATIONS]
             values[f"{ANNOTATIONS}.value"] = note
-        return self.field_map(tuple(values)).record(line, list(values.values()))
+        names = tuple(values)
+        field_map = self.field_map if len(names) <= MAX_NAMES else FieldMap
+        return field_map(names).record(line, list(values.values()))
 
 
 def note_of_firefox(annotations: JsonValue) -> JsonValue:

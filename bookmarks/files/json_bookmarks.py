@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 
 from usergroups.api.deadlines import Deadline
 
-from .content import UnreadableFile
+from .content import DeadlinePassed, UnreadableFile
 from .decoding import read_chunks
 from .field_names import NAMES, NESTED, ObjectReader, means_something, normalized
 from .json_folders import (
@@ -110,11 +110,12 @@ class JsonReader:
     ) -> Iterator[FileRecord]:
         """Yield the records.
 
-        Raises UnreadableFile if the text is not JSON. After the deadline, the
-        rest of the text is not read, so that its JSON is incomplete.
+        Raises UnreadableFile if the text is not JSON, and DeadlinePassed after
+        the deadline.
         """
         parts = read_chunks(text)
         if deadline is not None:
+            # Then the JSON is incomplete.
             parts = takewhile(lambda part: not deadline.has_passed(), parts)
         # Bytes that cannot be decoded become bytes that are not UTF-8, at
         # which ijson raises an error.
@@ -132,6 +133,8 @@ class JsonReader:
                     yield from self.read_container(event, Place())
         # A number with a very large exponent raises an ArithmeticError.
         except (ijson.JSONError, ArithmeticError) as error:
+            if deadline is not None and deadline.has_passed():
+                raise DeadlinePassed(deadline, self.bookmark_count + 1) from error
             problem = _(
                 "The file cannot be read after %(number)s bookmarks, because it is not "
                 "valid JSON: %(reason)s."
@@ -301,16 +304,18 @@ def only_url(line: int, values: Mapping[str, JsonValue]) -> FileRecord:
 def read(text: TextIO, deadline: Deadline | None = None) -> Iterator[FileRecord]:
     """Yield a record for each bookmark.
 
-    Raises UnreadableFile after the last one if the file is invalid.
+    Raises UnreadableFile after the last one if the file is invalid, and
+    DeadlinePassed after the deadline, because objects that are not bookmarks
+    take time as well.
 
     The text is read twice, because the name of a folder may come after the
-    bookmarks in it. The first reading ends at the deadline.
+    bookmarks in it.
     """
     first = JsonReader()
     with suppress(UnreadableFile):
         deque(first.read(text, deadline), maxlen=0)
     text.seek(0)
-    yield from JsonReader(first.found).read(text)
+    yield from JsonReader(first.found).read(text, deadline)
 
 
 def describe(error: Exception) -> str:

@@ -286,6 +286,23 @@ def test_hostile_html_takes_constant_memory(hostile):
     assert peak < len(html)
 
 
+def test_many_different_attributes_take_little_memory():
+    """Each link has 2,000 of them."""
+    tags = (
+        "<A HREF='https://a/'" + "".join(f" a{link}-{n}" for n in range(2000)) + ">"
+        for link in range(20)
+    )
+    html = "".join(tags).encode()
+
+    tracemalloc.start()
+    for _ in netscape.read(opened(html)):
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 4 * len(html)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
