@@ -200,14 +200,9 @@ class JsonReader:
                 elif len(values) < MAX_KEYS:
                     values[key] = means_something(value, key)
         finally:
-            # The object may be a folder, even if the file ends within it.
+            # Also if the file ends within the object.
             has_records = self.record_count > records_before
-            # The object that is the whole file is not in an array.
-            is_in_array = place.depth > 0 and not place.is_in_object
-            # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
-            is_karakeep_list = place.key == LISTS
-            may_be_folder = has_records or has_list(values) or is_karakeep_list
-            if may_be_folder and (is_in_array or "children" in values):
+            if is_folder(place, values, has_records):
                 self.found.add(number, values)
         # The object around it is the bookmark, of which it is a property.
         is_value = place.is_in_object and place.key in OBJECT_KEYS
@@ -268,6 +263,18 @@ class JsonReader:
             record = record._replace(left_out=left_out)
         for path in paths or [collection]:
             yield record._replace(collection=path or record.collection)
+
+
+def is_folder(place: Place, values: Mapping[str, JsonValue], has_records: bool) -> bool:
+    """Return whether an object with these values is a folder, if it has a
+    name.
+    """
+    # The object that is the whole file is not in an array.
+    is_in_array = place.depth > 0 and not place.is_in_object
+    if not is_in_array and "children" not in values:
+        return False
+    # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
+    return has_records or has_list(values) or place.key == LISTS
 
 
 def scalar(value: Any) -> JsonValue:
