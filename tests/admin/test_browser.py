@@ -268,7 +268,7 @@ def test_forms_are_prefilled_with_the_team_or_the_group_from_whose_page_they_wer
     page.get_by_role("link", name="Add collection here").click()
     page.get_by_label("Name").fill("Shelf")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page).to_have_url(group_url)
+    expect(page.get_by_role("heading", name="Walk")).to_be_visible()
     page.get_by_role("link", name="Add bookmark here").click()
     page.get_by_label("URL").fill("https://example.com/walk")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -297,7 +297,7 @@ def test_the_first_invalid_field_of_a_refused_form_has_the_focus(page):
     expect(page.locator(".field-properties .json-problem")).not_to_be_empty()
     page.get_by_label("Properties").fill('{\n "a": 1')
     expect(page.locator(".field-properties .json-lines")).to_have_text("1\n2")
-    expect(page.locator(".field-properties ins")).to_have_text('+  "a": 1')
+    expect(page.locator(".field-properties ins")).to_contain_text('+  "a": 1')
 
     page.get_by_role("button", name="Save and continue editing").click()
 
