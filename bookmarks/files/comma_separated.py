@@ -157,19 +157,20 @@ def read(text: TextIO) -> Iterator[FileRecord]:
                 yield InvalidRecord(line, problem)
                 return
             is_our_own = tuple(row) == FIELDS
-            rows.width = columns.length
-            # An export has all quotation marks.
-            rows.url_position = None if is_our_own else columns.url
+            rows.width = len(row)
+            if not is_our_own:
+                # An export has all quotation marks.
+                [rows.url_position] = columns.positions["url"]
             if is_our_own:
                 # No other character than the comma separates the tags.
                 columns.split = methodcaller("split", ",")
-        elif len(row) > columns.length and any(row[columns.length :]):
-            numbers = {"number": len(row), "columns": columns.length}
+        elif any(row[rows.width :]):
+            numbers = {"number": len(row), "columns": rows.width}
             problem = _("The row has %(number)s cells for %(columns)s columns.")
             yield InvalidRecord(line, problem % numbers)
         else:
-            missing = [""] * (columns.length - len(row))
-            cells = [*row[: columns.length], *missing]
+            missing = [""] * (rows.width - len(row))
+            cells = [*row[: rows.width], *missing]
             if is_our_own:
                 cells = [unescape(cell) for cell in cells]
             yield columns.record(line, cells)
@@ -177,12 +178,12 @@ def read(text: TextIO) -> Iterator[FileRecord]:
 
 def _problem_of_header(columns: FieldMap) -> str | None:
     """Return why no bookmarks can be read below a header, or None."""
-    if columns.length > MAX_COLUMNS:
+    if len(columns.names) > MAX_COLUMNS:
         problem = _(
             "The header has more than %(max)s columns, so no bookmarks can be read."
         )
         return problem % {"max": MAX_COLUMNS}
-    if columns.url == columns.length:
+    if not columns.positions["url"]:
         return _(
             "The header has no column named url, uri, href or link, so no bookmarks "
             "can be read."
