@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from django.core.validators import RegexValidator
 from django.db import models
+from django.db.models.functions import Lower, Trim
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -39,17 +41,23 @@ class Team(NotedModel):
     name = models.CharField(
         _("name"),
         max_length=MAX_NAME_LENGTH,
+        validators=[RegexValidator(r"\S", _("The name must not be blank."))],
         help_text=_("Shown to operators only. API clients see the id."),
     )
 
     class Meta:
         verbose_name = _("team")
         verbose_name_plural = _("teams")
-        # Django validates a constraint on the database for writes, but
-        # unique=True on the one for reads.
+        # SQLite ignores the letter case of ASCII letters only.
         constraints = [
-            models.UniqueConstraint(fields=["name"], name="usergroups_team_name")
+            models.UniqueConstraint(
+                Lower(Trim("name")),
+                name="usergroups_team_name",
+                violation_error_message=_("Team with this name already exists."),
+            )
         ]
+        # for the order of the admin's list, and for look-ups by name
+        indexes = [models.Index(fields=["name"], name="usergroups_team_by_name")]
 
     def __str__(self) -> str:
         return self.name

@@ -204,6 +204,9 @@ class OperatorAdmin(
         context["show_delete"] = False  # The template has a button for it.
         obj = context.get("original")
         if obj is None:
+            fields = context["adminform"].form.fields
+            fixed = [fields[name].label for name in self.fixed_fields if name in fields]
+            context["fixed"] = fixed
             return super().render_change_form(request, context, *args, **kwargs)
         if request.method == "GET":
             form = context["adminform"].form

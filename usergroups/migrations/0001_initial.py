@@ -2,6 +2,7 @@
 
 import django.core.validators
 import django.db.models.deletion
+import django.db.models.functions.text
 import django.utils.timezone
 import usergroups.db.stored_json
 import usergroups.models
@@ -26,12 +27,13 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('notes', models.TextField(blank=True, default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
-                ('name', models.CharField(help_text='Shown to operators only. API clients see the id.', max_length=255, verbose_name='name')),
+                ('name', models.CharField(help_text='Shown to operators only. API clients see the id.', max_length=255, validators=[django.core.validators.RegexValidator('\\S', 'The name must not be blank.')], verbose_name='name')),
             ],
             options={
                 'verbose_name': 'team',
                 'verbose_name_plural': 'teams',
-                'constraints': [models.UniqueConstraint(fields=('name',), name='usergroups_team_name')],
+                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower(django.db.models.functions.text.Trim('name')), name='usergroups_team_name', violation_error_message='Team with this name already exists.')],
+                'indexes': [models.Index(fields=['name'], name='usergroups_team_by_name')],
             },
         ),
         migrations.CreateModel(

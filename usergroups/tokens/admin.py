@@ -286,11 +286,12 @@ class TokenAdmin(OperatorAdmin[T]):
         """Return the owner, the access, the state, the expiry and the last use
         of the token.
         """
-        owner = [getattr(row, name) for name in self.owner_form_fields]
+        owner_values = [getattr(row, name) for name in self.owner_form_fields[1:]]
         expires = format_html("{}: {}", gettext("expires"), self.expires(row))
         last_used = format_html("{}: {}", gettext("last used"), self.last_used(row))
         return [
-            *owner,
+            self.link_to(row.owner),
+            *owner_values,
             self.access(row),
             row.state.label,
             expires,
