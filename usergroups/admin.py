@@ -197,8 +197,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         user_groups = list(queryset)
         for each in user_groups:
-            scope = {"team": each.team_id, "environment": each.environment}
-            UserGroup.objects.rotate_token(each.provided_id, scope)
+            UserGroup.objects.rotate_token(each.provided_id, each.scope)
         message = gettext_noop("Rotated the user group token.")
         log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
         number = intcomma(len(user_groups))
