@@ -610,7 +610,8 @@ def additions(
         key = collection.pk, bytes(each.url_digest)
         values = {"tags": each.tags, "note": each.note}
         first = wanted.setdefault(key, values)
-        first.update(merge(first, values))
+        merged, _dropped_tags = merge(first, values)
+        first.update(merged)
     return wanted
 
 
