@@ -69,6 +69,7 @@ class TeamAdmin(OperatorAdmin[Team]):
     find_fields = ("name", "id")
     ordering = ("name",)
     empty_text = _("A team owns user groups and API tokens.")
+    deletion_asks_for_name = True
 
     @admin.display(description="ID", ordering="id")
     def id_in_api(self, team: Team) -> str:
@@ -203,6 +204,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
             "Each user group gets a new token. Dashboards that use the old token stop "
             "working."
         ),
+        irreversible=True,
     )
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         user_groups = list(queryset)

@@ -248,6 +248,7 @@ class TokenAdmin(OperatorAdmin[T]):
             "Requests with a revoked token are rejected immediately. This cannot be "
             "undone."
         ),
+        irreversible=True,
     )
     def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
         tokens = list(queryset)
