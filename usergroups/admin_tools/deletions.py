@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.db import deletion
+from usergroups.db.deletion import ProtectingError
 
 from .confirmations import (
     MAX_DESCRIBED,
@@ -95,6 +96,15 @@ def may_delete(
     return site.get_model_admin(model).has_delete_permission(request)
 
 
+def protected_message(error: ProtectingError) -> str:
+    """Return a message that names the rows which prevented a deletion."""
+    # Both errors have the rows as their second argument.
+    blockers = list(error.args[1])[:MAX_DESCRIBED]
+    names = [f"{row._meta.verbose_name} {row}" for row in blockers]
+    text = gettext("Nothing was deleted, because these objects prevent it: %(names)s.")
+    return text % {"names": ", ".join(names)}
+
+
 class DeletingAdmin(ConfirmingAdmin[M]):
     """An admin that deletes rows with the action ``delete_selected`` only."""
 
@@ -119,14 +129,7 @@ class DeletingAdmin(ConfirmingAdmin[M]):
         try:
             self.delete_queryset(request, queryset)
         except (models.ProtectedError, models.RestrictedError) as error:
-            # Both have the rows as their second argument.
-            blockers = list(error.args[1])[:MAX_DESCRIBED]
-            names = [f"{row._meta.verbose_name} {row}" for row in blockers]
-            shown = ", ".join(names)
-            text = gettext(
-                "Nothing was deleted, because these objects prevent it: %(names)s."
-            )
-            return text % {"names": shown}
+            return protected_message(error)
         self.log_deletions(request, rows)  # type: ignore[arg-type]
         shown = display_rows(len(rows), self.opts)
         return gettext("Deleted %(rows)s.") % {"rows": shown}
