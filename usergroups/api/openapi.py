@@ -30,7 +30,7 @@ from rest_framework.serializers import Serializer
 
 from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
-from .cursors import LATEST, Cursor
+from .cursors import LATEST, Cursor, Key
 from .error_serializers import ERROR_CODE, FailureSerializer, open_enumeration
 from .errors import (
     TOO_MANY,
@@ -107,7 +107,10 @@ COUNTED = [*SUCCESSFUL, 400, 403, 404, 409, 410, 412, 413, 415, 429, 500, 503]
 
 
 def response_header(
-    name: str, description: str, statuses: list[int], type_: Any = str
+    name: str,
+    description: str,
+    statuses: list[int],
+    type_: type | OpenApiTypes = str,
 ) -> OpenApiParameter:
     """Document a header of the responses with these statuses."""
     return OpenApiParameter(
@@ -169,8 +172,8 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
 
 
 def page_query(
-    serializer_class: type[PageQuery], key: Any, **filters: Any
-) -> dict[str, Any]:
+    serializer_class: type[PageQuery], key: Key, **filters: object
+) -> dict[str, object]:
     """Return an example of the query parameters of a list: these filters, and
     a cursor with this key.
     """
@@ -182,7 +185,7 @@ def page_query(
     return {**query, "cursor": cursor.encode()}
 
 
-def success_response(description: str, **example: Any) -> OpenApiResponse:
+def success_response(description: str, **example: object) -> OpenApiResponse:
     """Document a successful response, with an example of the envelope's
     fields.
     """
@@ -201,14 +204,22 @@ class Operation:
     needs the serializers of the view.
     """
 
-    query: Mapping[str, Any]
-    body: Any
-    responses: Mapping[Any, OpenApiResponse]
+    query: Mapping[str, object]
+    body: object
+    responses: Mapping[int | tuple[int, str], OpenApiResponse]
     errors: Sequence[APIException]
     failures: Mapping[int, type[FailureSerializer]]
 
 
-Handler = TypeVar("Handler", bound=Callable[..., Any])
+Schema = dict[str, Any]
+"""A part of an OpenAPI document, by the keys of the specification."""
+
+Endpoint = tuple[str, str, str, Any]
+"""An operation, as drf-spectacular passes it to hooks: its path, the regular
+expression of the path, its method and its view.
+"""
+
+Handler = TypeVar("Handler", bound=Callable[..., object])
 
 
 def operation(
@@ -216,12 +227,12 @@ def operation(
     *,
     summary: str,
     tags: list[str],
-    responses: Mapping[Any, OpenApiResponse],
+    responses: Mapping[int | tuple[int, str], OpenApiResponse],
     description: str = "",
     parameters: Sequence[OpenApiParameter] = (),
-    query: Mapping[str, Any] = {},
-    body: Any = None,
-    request: Any = empty,
+    query: Mapping[str, object] = {},
+    body: object = None,
+    request: object = empty,
     errors: Sequence[APIException] = (),
     failures: Mapping[int, type[FailureSerializer]] = {},
 ) -> Callable[[Handler], Handler]:
@@ -277,7 +288,7 @@ class OperationSchema(AutoSchema):
         """The serializer of the query or of the JSON body."""
         return self.view.request_serializers.get(self.method, Serializer)
 
-    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+    def get_operation(self, *args: Any, **kwargs: Any) -> Schema | None:
         described = super().get_operation(*args, **kwargs)
         if described is None:
             return None
@@ -301,7 +312,7 @@ class OperationSchema(AutoSchema):
         self._add_error_codes()
         return described
 
-    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+    def get_serializer_name(self, serializer: object, direction: object) -> str:
         return component_name(type(serializer))
 
     def get_override_parameters(self) -> list[Any]:
@@ -321,8 +332,8 @@ class OperationSchema(AutoSchema):
             examples = []
         return OpenApiRequest(self.serializer, examples=examples)
 
-    def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
-        responses = {}
+    def get_response_serializers(self) -> dict[int | tuple[int, str], OpenApiResponse]:  # type: ignore[override]
+        responses: dict[int | tuple[int, str], OpenApiResponse] = {}
         for key, response in self.operation.responses.items():
             serializer = (
                 response.response or self.view.response_serializers[self.method]
@@ -406,7 +417,7 @@ class OperationSchema(AutoSchema):
         original = getattr(views[-1], mapping).get(self.method)
         return getattr(self.view, mapping).get(self.method) is not original
 
-    def _shared(self, response: dict[str, Any]) -> Any:
+    def _shared(self, response: Schema) -> Schema:
         """Return a reference to a component with this error response, or the
         response if another one has the name.
         """
@@ -501,7 +512,7 @@ def class_name(name: str) -> str:
     return "".join(filter(str.isalnum, name.title()))
 
 
-def component_name(described: type[Any]) -> str:
+def component_name(described: type) -> str:
     """Return the name of the component that describes a class in the OpenAPI
     document.
     """
@@ -511,7 +522,7 @@ def component_name(described: type[Any]) -> str:
     return f"{class_name(app.label)}{described.__name__}"
 
 
-def exclude_replaced_views(endpoints: list[Any]) -> list[Any]:
+def exclude_replaced_views(endpoints: list[Endpoint]) -> list[Endpoint]:
     """Exclude a view from an OpenAPI document if the URLconf has a subclass of
     it for the same path.
 
@@ -530,7 +541,7 @@ def exclude_replaced_views(endpoints: list[Any]) -> list[Any]:
     return kept
 
 
-def exclude_api_views(endpoints: list[Any]) -> list[Any]:
+def exclude_api_views(endpoints: list[Endpoint]) -> list[Endpoint]:
     """Exclude all BaseAPIViews from an OpenAPI document.
 
     For drf-spectacular's PREPROCESSING_HOOKS.
