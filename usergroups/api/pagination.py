@@ -70,10 +70,9 @@ def compare_positions(
     """
     time, value = position
     field = cast("Field[Any, Any]", model._meta.get_field(key))
-    return lookup(
-        RowValue(F(time_field), F(key)),
-        RowValue(Value(time), Value(value, output_field=field)),
-    )
+    of_row = RowValue(F(time_field), F(key))
+    of_position = RowValue(Value(time), Value(value, output_field=field))
+    return lookup(of_row, of_position)
 
 
 class Page(Generic[M]):
@@ -123,8 +122,9 @@ class Page(Generic[M]):
         self.until = None
         if oldest_first:
             self.until = self._time_of_first_page()
+        ordered = self._ordered(queryset)
         # The positions before and after the page, in the order of the query.
-        self.items, after = self.select(self._ordered(queryset), min(limit, MAX_LIMIT))
+        self.items, after = self.select(ordered, min(limit, MAX_LIMIT))
         before = self._position_before_page(after)
         if self.backwards:
             self.items.reverse()

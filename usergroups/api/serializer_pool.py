@@ -7,6 +7,9 @@ from typing import Any
 
 from rest_framework.serializers import Serializer
 
+Key = tuple[type[Serializer[Any]], bool]
+"""The class of a serializer, and whether it is partial."""
+
 
 class SerializerPool(threading.local):
     """The serializers of a thread.
@@ -16,9 +19,7 @@ class SerializerPool(threading.local):
     """
 
     def __init__(self) -> None:
-        self._serializers: dict[
-            tuple[type[Serializer[Any]], bool], Serializer[Any]
-        ] = {}
+        self._serializers: dict[Key, Serializer[Any]] = {}
 
     @contextmanager
     def borrow(
