@@ -198,6 +198,20 @@ def success_response(description: str, **example: object) -> OpenApiResponse:
 page_response = partial(success_response, next=None, previous=None)
 
 
+Schema = dict[str, Any]
+"""A part of an OpenAPI document, by the keys of the specification."""
+
+Responses = dict[int | tuple[int, str], OpenApiResponse]
+"""The successful responses of an operation, by status, or by status and media
+type.
+"""
+
+Endpoint = tuple[str, str, str, Any]
+"""An operation, as drf-spectacular passes it to hooks: its path, the regular
+expression of the path, its method and its view.
+"""
+
+
 @dataclass(frozen=True)
 class Operation:
     """The part of a description that ``extend_schema`` cannot take, because it
@@ -206,18 +220,10 @@ class Operation:
 
     query: Mapping[str, object]
     body: object
-    responses: Mapping[int | tuple[int, str], OpenApiResponse]
+    responses: Responses
     errors: Sequence[APIException]
     failures: Mapping[int, type[FailureSerializer]]
 
-
-Schema = dict[str, Any]
-"""A part of an OpenAPI document, by the keys of the specification."""
-
-Endpoint = tuple[str, str, str, Any]
-"""An operation, as drf-spectacular passes it to hooks: its path, the regular
-expression of the path, its method and its view.
-"""
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
@@ -227,7 +233,7 @@ def operation(
     *,
     summary: str,
     tags: list[str],
-    responses: Mapping[int | tuple[int, str], OpenApiResponse],
+    responses: Responses,
     description: str = "",
     parameters: Sequence[OpenApiParameter] = (),
     query: Mapping[str, object] = {},
@@ -240,8 +246,8 @@ def operation(
 
     The arguments are those of drf-spectacular's ``extend_schema``, except for:
 
-    - ``responses``: the successful responses, by status or by status and media
-      type. Without a serializer, a response has the one of the view.
+    - ``responses``: the successful responses. Without a serializer, a response
+      has the one of the view.
     - ``query``: an example of each query parameter.
     - ``body``: an example of the JSON body. ``request`` is for other bodies.
     - ``errors``: the errors of this operation. OperationSchema adds those that
@@ -332,15 +338,13 @@ class OperationSchema(AutoSchema):
             examples = []
         return OpenApiRequest(self.serializer, examples=examples)
 
-    def get_response_serializers(self) -> dict[int | tuple[int, str], OpenApiResponse]:  # type: ignore[override]
-        responses: dict[int | tuple[int, str], OpenApiResponse] = {}
+    def get_response_serializers(self) -> Responses:  # type: ignore[override]
+        is_replaced = self._is_replaced("response_serializers")
+        default = self.view.response_serializers.get(self.method)
+        responses: Responses = {}
         for key, response in self.operation.responses.items():
-            serializer = (
-                response.response or self.view.response_serializers[self.method]
-            )
-            examples = response.examples
-            if self._is_replaced("response_serializers"):
-                examples = []
+            serializer = response.response or default
+            examples = [] if is_replaced else response.examples
             responses[key] = OpenApiResponse(serializer, response.description, examples)
         errors = defaultdict(list)
         for error in self.get_errors():
@@ -380,11 +384,10 @@ class OperationSchema(AutoSchema):
         if status == 400:
             codes |= self._codes_of_fields()
         listed = ", ".join(f"`{code}`" for code in sorted(codes))
-        return OpenApiResponse(
-            self.operation.failures.get(status, FailureSerializer),
-            f"{ERROR_DESCRIPTIONS[status]} Codes: {listed}.",
-            [error_example(error) for error in errors],
-        )
+        serializer = self.operation.failures.get(status, FailureSerializer)
+        description = f"{ERROR_DESCRIPTIONS[status]} Codes: {listed}."
+        examples = [error_example(error) for error in errors]
+        return OpenApiResponse(serializer, description, examples)
 
     def _codes_of_fields(self, *, with_items: bool = False) -> set[str]:
         """Return the codes of errors in the fields of the request."""
