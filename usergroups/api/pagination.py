@@ -1,7 +1,8 @@
 """Keyset pagination by time of creation or of the last change.
 
 Every page costs the same, because the query starts at the row whose position
-the cursor holds.
+the cursor holds. A view makes a Page and responds with its ``items`` and
+``links()``.
 """
 
 from collections.abc import Callable, Iterable, Sequence

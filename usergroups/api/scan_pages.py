@@ -1,4 +1,8 @@
-"""Pages of the rows that meet a condition which no index supports."""
+"""Pages of the rows that meet a condition which no index supports.
+
+These are lists of user groups by name, of bookmarks by text or tag, and of
+access tokens by expiry.
+"""
 
 from itertools import accumulate
 from typing import Any, TypeVar

@@ -1,4 +1,7 @@
-"""Serializers that are used again, one of each class for each thread."""
+"""Serializers that are used again, one of each class for each thread.
+
+BaseAPIView validates requests and renders responses with them.
+"""
 
 import threading
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,8 @@
-"""The base class of all API views."""
+"""The base class of all API views.
+
+DRF calls ``initial``, which checks the request, and then the method of the
+subclass, which calls ``validated`` and ``respond``.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
