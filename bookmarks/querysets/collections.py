@@ -1,0 +1,142 @@
+"""The queryset of collections."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+from django.db import IntegrityError
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from bookmarks.public_ids import Duplicate, PublicIdQuerySet, parse_public_id
+from usergroups import signals
+from usergroups.db.announcements import announce, announce_update
+from usergroups.db.retry import retry_on_conflict
+from usergroups.models import UserGroup
+
+if TYPE_CHECKING:
+    from bookmarks.models import Bookmark, Collection
+
+    from .bookmarks import BookmarkQuerySet
+
+
+class CollectionQuerySet(PublicIdQuerySet["Collection"]):
+    """Reads and writes the collections of a user group."""
+
+    def find_by_ids(
+        self, user_group: UserGroup, public_ids: Iterable[object]
+    ) -> dict[object, "Collection"]:
+        """Return the user group's collections with these ids, by id, in at
+        most one query.
+        """
+        keys = {parse_public_id(public_id) for public_id in public_ids}
+        found = self.filter(user_group=user_group).in_bulk(keys - {None})
+        return {str(key): collection for key, collection in found.items()}
+
+    def add(self, user_group: UserGroup, name: str) -> "Collection":
+        """Create a collection and return it.
+
+        Raises ValidationError if the name is invalid, Duplicate if the group
+        has a collection with this name, and IntegrityError if the group is
+        deleted.
+        """
+        self.model(name=name).validate_fields(["name"])
+        collections = self.for_write()
+
+        def refuse_duplicate() -> None:
+            same = collections.filter(user_group=user_group, name=name)
+            key = same.values_list("pk", flat=True).first()
+            if key is not None:
+                raise Duplicate(key)
+
+        return retry_on_conflict(
+            lambda: collections.create(user_group=user_group, name=name),
+            collections.db,
+            refuse_duplicate,
+        )
+
+    def get_or_create_many(
+        self, user_group: UserGroup, names: Sequence[str]
+    ) -> dict[str, "Collection"]:
+        """Return the user group's collections with these names, which are
+        distinct, by name.
+
+        Create the missing ones, dated in the order of ``names``. Call this in
+        a transaction. Raises IntegrityError if another transaction creates one
+        of the collections and then deletes it.
+        """
+        named = self.filter(user_group=user_group, name__in=names)
+        found = {collection.name: collection for collection in named}
+        missing = [name for name in names if name not in found]
+        if not missing:
+            return found
+        new = [self.model(user_group=user_group, name=name) for name in missing]
+        # All transactions insert in the same order, so that they do not
+        # deadlock.
+        self.bulk_create(sorted(new, key=attrgetter("name")), ignore_conflicts=True)
+        found = {collection.name: collection for collection in named.all()}
+        created = [each for each in new if found.get(each.name) == each]
+        announce(signals.created, created, self.db)
+        if len(found) < len(names):
+            raise IntegrityError(
+                "A collection that another transaction created has been deleted."
+            )
+        return found
+
+    def _find_duplicate(
+        self, user_group: UserGroup, changes: Mapping[str, object]
+    ) -> UUID | None:
+        collections = self.model.objects.using(self.db)
+        same = collections.filter(user_group=user_group, **changes)
+        others = same.exclude(pk__in=self.values("pk"))
+        return others.values_list("pk", flat=True).first()
+
+    def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
+        # without the bookmarks, because their foreign key does not cascade
+        yield from super().dependants(keys)
+        yield self._bookmarks_of_groups(keys).filter(collection__in=keys)
+
+    def release_dependants(self, keys: Sequence[Any]) -> None:
+        """Remove the bookmarks from these collections.
+
+        If bookmarks become duplicates, only the oldest is kept.
+        """
+        bookmarks = self._bookmarks_of_groups(keys)
+        inside = bookmarks.filter(collection__in=keys)
+        outside = bookmarks.filter(collection=None)
+        same_url = {
+            "user_group": OuterRef("user_group"),
+            "url_digest": OuterRef("url_digest"),
+        }
+        is_older = Q(created_at__lt=OuterRef("created_at"))
+        is_older |= Q(created_at=OuterRef("created_at"), pk__lt=OuterRef("pk"))
+        would_be_outside = Q(collection=None) | Q(collection__in=keys)
+        older = bookmarks.filter(would_be_outside, is_older, **same_url)
+        inside.filter(Exists(older))._delete()
+        # The bookmarks still inside are the oldest with their URLs. With the
+        # IN, SQLite reads them first.
+        newer = outside.filter(
+            Exists(inside.filter(**same_url)),
+            url_digest__in=inside.values("url_digest"),
+        )
+        newer._delete()
+        released = []
+        if signals.updated.has_listeners(bookmarks.model):
+            released = list(inside.select_for_update().order_by("pk"))
+        now = timezone.now()
+        inside.update(collection=None, updated_at=now)
+        for bookmark in released:
+            bookmark.collection = None
+            bookmark.updated_at = now
+        announce_update(released, self.db, ["collection"])
+
+    def _bookmarks_of_groups(self, keys: Sequence[Any]) -> "BookmarkQuerySet":
+        """Return all bookmarks of the user groups that have the collections
+        with these keys.
+        """
+        collections = self.order_by().filter(pk__in=keys)
+        groups = set(collections.values_list("user_group", flat=True))
+        relation = self.model._meta.get_field("bookmarks")
+        model = cast("type[Bookmark]", relation.related_model)
+        return model.objects.using(self.db).filter(user_group__in=groups)
