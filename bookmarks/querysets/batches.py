@@ -178,14 +178,8 @@ class BatchQuerySet(UniqueKeyQuerySet):
         Return the stored ones by their keys, and the keys of those that were
         updated.
         """
-        rows = [row_of(bookmark) for bookmark in new.values()]
-        created = self.insert_missing(user_group, rows, now)
-        stored = {}
-        for key, bookmark in new.items():
-            if bookmark.pk in created:
-                bookmark._state.adding = False
-                bookmark._state.db = self.db
-                stored[key] = bookmark
+        inserted = self.insert_new(user_group, list(new.values()), now)
+        stored = {bookmark.unique_key: bookmark for bookmark in inserted}
         missing = new.keys() - stored.keys()
         existing = self.find_by_unique_keys(user_group, missing, lock=bool(wanted))
         if len(stored) + len(existing) < len(new):
@@ -193,20 +187,31 @@ class BatchQuerySet(UniqueKeyQuerySet):
         changed = self._update_locked(user_group, existing, wanted)
         return stored | existing, {bookmark.unique_key for bookmark in changed}
 
+    def insert_new(
+        self, user_group: UserGroup, bookmarks: Sequence["Bookmark"], now: datetime
+    ) -> list["Bookmark"]:
+        """Insert the unsaved bookmarks whose unique keys no bookmark of the
+        user group has, and return them.
+
+        Their ``updated_at`` is ``now``.
+        """
+        rows = [row_of(bookmark) for bookmark in bookmarks]
+        created = insert_rows(self, user_group, rows, now)
+        inserted = [bookmark for bookmark in bookmarks if bookmark.pk in created]
+        for bookmark in inserted:
+            bookmark._state.adding = False
+            bookmark._state.db = self.db
+        announce(signals.created, inserted, self.db)
+        return inserted
+
     def insert_missing(
         self, user_group: UserGroup, rows: Sequence[Row], now: datetime
     ) -> set[UUID]:
-        """Insert the rows whose unique keys no bookmark of the user group has,
-        as ``insert_rows`` does, and return the ids of these rows.
+        """Do what ``insert_rows`` does, and announce the new bookmarks.
 
         Call this in a transaction.
         """
-        if not rows:
-            return set()
-        # All transactions insert in the same order, so that they do not
-        # deadlock.
-        ordered = sorted(rows, key=_order_of_inserts)
-        created = insert_rows(self, user_group, ordered, now)
+        created = insert_rows(self, user_group, rows, now)
         if signals.created.has_listeners(self.model):
             bookmarks = []
             for row in rows:
@@ -297,8 +302,3 @@ def merge(current: Changes, values: Changes) -> dict[str, Any]:
     if current["note"]:
         merged.pop("note", None)
     return merged
-
-
-def _order_of_inserts(row: Row) -> tuple[object, object]:
-    """Return the unique key of a row, by which rows are sorted."""
-    return row["url_digest"], row["collection_id"] or NO_COLLECTION

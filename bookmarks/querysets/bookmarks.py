@@ -9,13 +9,10 @@ from uuid import UUID
 from django.db import IntegrityError
 
 from bookmarks import web_url
-from usergroups import signals
-from usergroups.db.announcements import announce
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
 from .batches import CONFLICT_DELETED, BatchQuerySet
-from .statements import insert_rows, row_of
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, BookmarkFields
@@ -59,13 +56,10 @@ class BookmarkQuerySet(BatchQuerySet):
         """
         bookmarks = self.for_write()
         bookmark = self.model.cleaned(user_group, **fields)
-        rows = [row_of(bookmark)]
+        now = bookmark.updated_at
 
         def get_or_insert() -> "tuple[Bookmark, bool]":
-            if insert_rows(bookmarks, user_group, rows, bookmark.updated_at):
-                bookmark._state.adding = False
-                bookmark._state.db = bookmarks.db
-                announce(signals.created, [bookmark], bookmarks.db)
+            if bookmarks.insert_new(user_group, [bookmark], now):
                 return bookmark, True
             existing = bookmarks.find_by_unique_key(user_group, bookmark.unique_key)
             if existing is None:

@@ -16,10 +16,10 @@ from django.db import connections
 from bookmarks.tags import text_of_tags
 from usergroups.models import UserGroup
 
+from .unique_keys import NO_COLLECTION, UniqueKeyQuerySet
+
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark
-
-    from .unique_keys import UniqueKeyQuerySet
 
 Row: TypeAlias = Mapping[str, Any]
 """The values of a bookmark, by the names of their columns."""
@@ -48,7 +48,7 @@ def row_of(bookmark: "Bookmark") -> Row:
 
 
 def insert_rows(
-    bookmarks: "UniqueKeyQuerySet",
+    bookmarks: UniqueKeyQuerySet,
     user_group: UserGroup,
     rows: Sequence[Row],
     now: datetime,
@@ -68,6 +68,8 @@ def insert_rows(
     table = quote(options.db_table)
     shared = {"user_group_id": user_group.pk, "updated_at": now}
     names = [*shared, *rows[0]]
+    # All transactions insert in the same order, so that they do not deadlock.
+    rows = sorted(rows, key=_order_of_inserts)
     params: list[Any] = []
     if connection.vendor == "postgresql" and len(rows) > 1:
         columns_of_row = ", ".join(map(quote, rows[0]))
@@ -91,8 +93,13 @@ def insert_rows(
     return {options.pk.to_python(key) for (key,) in inserted}
 
 
+def _order_of_inserts(row: Row) -> tuple[bytes, UUID]:
+    """Return the unique key of a row."""
+    return row["url_digest"], row["collection_id"] or NO_COLLECTION
+
+
 def update_rows(
-    bookmarks: "UniqueKeyQuerySet",
+    bookmarks: UniqueKeyQuerySet,
     user_group: UserGroup,
     rows: Sequence[Row],
     now: datetime,

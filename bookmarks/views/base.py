@@ -1,6 +1,6 @@
 """The base class of the views that authenticate with an access token."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 from uuid import UUID
@@ -12,6 +12,7 @@ from django.utils.functional import cached_property
 from bookmarks import exceptions
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks.public_ids import Duplicate
 from bookmarks.querysets.collections import CollectionQuerySet
 from usergroups.api.preconditions import PreconditionFailed
 from usergroups.db.deletion import TooManyDependants
@@ -77,6 +78,19 @@ class AccessTokenView(TokenView):
             if collection is None or self.collections.for_write().contains(collection):
                 raise
             raise exceptions.InvalidCollection from None
+
+    @contextmanager
+    def explain_duplicate(
+        self, error: Callable[..., exceptions.AlreadyExists]
+    ) -> Iterator[None]:
+        """Raise ``error`` with the id and the path of the object in the way if
+        a write would create a duplicate.
+        """
+        try:
+            yield
+        except Duplicate as duplicate:
+            location = self.location_of(duplicate.key)
+            raise error(duplicate.key, location=location) from None
 
     def location_of(self, key: UUID) -> str:
         """Return the path of the object with this key.

@@ -1,11 +1,12 @@
 """The operations on bookmarks."""
 
+from functools import partial
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from bookmarks import exceptions, openapi, serializers, web_url
 from bookmarks.models import Bookmark
-from bookmarks.public_ids import Duplicate
 from bookmarks.search import WITHOUT_INDEX, SearchPage
 from usergroups.api.envelopes import Envelope
 from usergroups.api.page_queries import pop_paging
@@ -84,15 +85,15 @@ class BookmarkView(AccessTokenView):
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated_with_collection()
         versions = accepted_versions(request)
-        try:
-            with self.require_collection(fields.get("collection")):
-                bookmark = Bookmark.objects.update_by_id(
-                    self.user_group, id, versions, **fields
-                )
-        except Duplicate as duplicate:
-            field = "url" if "url" in fields else "collection"
-            location = self.location_of(duplicate.key)
-            raise exceptions.BookmarkExists(duplicate.key, field, location) from None
+        field = "url" if "url" in fields else "collection"
+        error = partial(exceptions.BookmarkExists, field=field)
+        with (
+            self.explain_duplicate(error),
+            self.require_collection(fields.get("collection")),
+        ):
+            bookmark = Bookmark.objects.update_by_id(
+                self.user_group, id, versions, **fields
+            )
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.delete_bookmark

@@ -5,7 +5,6 @@ from rest_framework.response import Response
 
 from bookmarks import exceptions, openapi, serializers
 from bookmarks.models import Collection
-from bookmarks.public_ids import Duplicate
 from usergroups.api.envelopes import Envelope
 from usergroups.api.page_queries import pop_paging
 from usergroups.api.pagination import Page
@@ -34,11 +33,8 @@ class CollectionsView(AccessTokenView):
     @openapi.create_collection
     def post(self, request: Request) -> Response:
         fields = self.validated()
-        try:
+        with self.explain_duplicate(exceptions.CollectionExists):
             collection = Collection.objects.add(self.user_group, **fields)
-        except Duplicate as duplicate:
-            location = self.location_of(duplicate.key)
-            raise exceptions.CollectionExists(duplicate.key, location) from None
         location = self.location_of(collection.pk)
         return self.respond(
             {"collection": collection},
@@ -66,13 +62,11 @@ class CollectionView(AccessTokenView):
     @openapi.update_collection
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated()
-        try:
+        versions = accepted_versions(request)
+        with self.explain_duplicate(exceptions.CollectionExists):
             collection = Collection.objects.update_by_id(
-                self.user_group, id, accepted_versions(request), **fields
+                self.user_group, id, versions, **fields
             )
-        except Duplicate as duplicate:
-            location = self.location_of(duplicate.key)
-            raise exceptions.CollectionExists(duplicate.key, location) from None
         return self.respond({"collection": collection}, etag_of=collection)
 
     @openapi.delete_collection

@@ -1,10 +1,9 @@
 """The export of a file."""
 
 from contextlib import closing
-from typing import Any, cast
+from typing import Any
 
 from django.http import StreamingHttpResponse
-from rest_framework.request import Request
 
 from bookmarks import openapi, serializers
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
@@ -19,7 +18,7 @@ class ExportView(AccessTokenView):
     costly_methods = ("GET",)
 
     @openapi.export_bookmarks
-    def get(self, request: Request) -> StreamingHttpResponse:
+    def get(self, request: APIRequest) -> StreamingHttpResponse:
         query = self.validated_with_collection()
         format_name = query["format"]
         disposition = f'attachment; filename="bookmarks.{format_name}"'
@@ -38,4 +37,4 @@ class ExportView(AccessTokenView):
         # Close the items after an error, because they keep a transaction open.
         with closing(items):
             text = EXPORT_FORMATS[format_name].write(items)
-            return download(text, cast(APIRequest, request).deadline, **options)
+            return download(text, request.deadline, **options)

@@ -28,7 +28,7 @@ class ImportView(AccessTokenView):
     costly_methods = ("POST",)
 
     @openapi.import_bookmarks
-    def post(self, request: Request) -> Response:
+    def post(self, request: APIRequest) -> Response:
         format_name = self.format_of(request)
         encoding = self.encoding_of(request)
         with ExitStack() as open_files:
@@ -45,12 +45,12 @@ class ImportView(AccessTokenView):
             return self.respond_unreadable(report)
         return self.respond({"report": report})
 
-    def receive_file(self, request: Request, open_files: ExitStack) -> BinaryIO:
+    def receive_file(self, request: APIRequest, open_files: ExitStack) -> BinaryIO:
         """Return a temporary file with the body, which ``open_files`` closes.
 
         Raises StorageUnavailable, for example on a full disk.
         """
-        chunks = read_chunks(cast(APIRequest, request), conf.max_import_size())
+        chunks = read_chunks(request, conf.max_import_size())
         try:
             return open_files.enter_context(copied(chunks))
         except OSError as error:
