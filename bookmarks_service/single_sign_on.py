@@ -68,6 +68,7 @@ def start(request: HttpRequest) -> HttpResponse:
     sign_in = ask_provider(lambda client: client.create_authorization_url(callback_url))
     if sign_in is None:
         return render(request, FAILED, {"reason": "provider"}, status=502)
+    # It has the URL of the provider, the state, the nonce and the verifier.
     response = HttpResponseRedirect(sign_in.pop("url"))
     next_page = iri_to_uri(request.GET.get("next", ""))
     if len(next_page) > MAX_NEXT:

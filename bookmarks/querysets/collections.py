@@ -105,6 +105,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         bookmarks = self._bookmarks_of_groups(keys)
         inside = bookmarks.filter(collection__in=keys)
         outside = bookmarks.filter(collection=None)
+        # conditions of a subquery, on the bookmark of the outer query
         same_url = {
             "user_group": OuterRef("user_group"),
             "url_digest": OuterRef("url_digest"),
@@ -112,15 +113,15 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         is_older = Q(created_at__lt=OuterRef("created_at"))
         is_older |= Q(created_at=OuterRef("created_at"), pk__lt=OuterRef("pk"))
         would_be_outside = Q(collection=None) | Q(collection__in=keys)
-        older = bookmarks.filter(would_be_outside, is_older, **same_url)
-        inside.filter(Exists(older))._delete()
-        # The bookmarks still inside are the oldest with their URLs. With the
-        # IN, SQLite reads them first.
-        newer = outside.filter(
-            Exists(inside.filter(**same_url)),
-            url_digest__in=inside.values("url_digest"),
+        older_duplicates = bookmarks.filter(would_be_outside, is_older, **same_url)
+        inside.filter(Exists(older_duplicates))._delete()
+        # All duplicates of the bookmarks that are still inside are newer. With
+        # the IN, SQLite reads the bookmarks inside first.
+        has_duplicate_inside = Exists(inside.filter(**same_url))
+        newer_duplicates = outside.filter(
+            has_duplicate_inside, url_digest__in=inside.values("url_digest")
         )
-        newer._delete()
+        newer_duplicates._delete()
         released = []
         if signals.updated.has_listeners(bookmarks.model):
             released = list(inside.select_for_update().order_by("pk"))
