@@ -130,8 +130,7 @@ class BatchQuerySet(UniqueKeyQuerySet):
         their items. If several items have the same bookmark, later values
         override earlier ones.
 
-        PostgreSQL runs one INSERT for all items. Either all of them are stored
-        or none.
+        One INSERT stores the new ones. Either all items are stored or none.
         """
         bookmarks = self.for_write()
         now = timezone.now()

@@ -62,6 +62,8 @@ def insert_rows(
     Django's save() would raise an IntegrityError for a bookmark that exists
     already, which PostgreSQL logs, and which leaves a dead row.
     """
+    if not rows:
+        return set()
     connection = connections[bookmarks.db]
     quote = connection.ops.quote_name
     options = bookmarks.model._meta
