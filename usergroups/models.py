@@ -1,5 +1,6 @@
 """Teams, their user groups and their API tokens."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
@@ -11,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from .db.models import DatedModel, NotedModel
 from .db.querysets import WritingQuerySet
 from .db.stored_json import JSONObjectField, kept_json
-from .querysets import UserGroupQuerySet
+from .querysets import Scope, UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
 
@@ -72,7 +73,11 @@ class ApiToken(Token):
     owner_field = "team"
 
     team = models.ForeignKey(
-        Team, models.CASCADE, related_name="api_tokens", verbose_name=_("team")
+        Team,
+        models.CASCADE,
+        related_name="api_tokens",
+        db_index=False,  # The first index below begins with the team.
+        verbose_name=_("team"),
     )
     environment = models.CharField(
         _("environment"),
@@ -89,9 +94,27 @@ class ApiToken(Token):
         verbose_name = _("API token")
         verbose_name_plural = _("API tokens")
         permissions = [("revoke_apitoken", "Can revoke API token")]
+        indexes = [
+            models.Index(
+                fields=["team", "created_at"], name="usergroups_tokens_by_team"
+            ),
+            # The lists of the API do not ask for unrevoked tokens, and therefore
+            # never read this index, which has tokens of all teams.
+            models.Index(
+                fields=["expires_at"],
+                condition=models.Q(revoked_at=None, expires_at__isnull=False),
+                name="usergroups_tokens_by_expiry",
+            ),
+            # A call that is accepted writes no column of this index.
+            models.Index(
+                fields=["last_refused_at"],
+                condition=models.Q(last_refused_at__isnull=False),
+                name="usergroups_refused_tokens",
+            ),
+        ]
 
     @property
-    def scope(self) -> dict[str, Any]:
+    def scope(self) -> Scope:
         """The fields that select the user groups of the token."""
         return {"team_id": self.team_id, "environment": self.environment}
 
@@ -195,11 +218,11 @@ class UserGroup(NotedModel, DatedModel):
         return f"{self.name} ({listed})"
 
     @property
-    def scope(self) -> dict[str, Any]:
+    def scope(self) -> Scope:
         """The ``scope`` of the API tokens that give access to the group."""
         return {"team_id": self.team_id, "environment": self.environment}
 
-    def assign(self, values: dict[str, Any]) -> bool:
+    def assign(self, values: Mapping[str, object]) -> bool:
         """Set these fields without saving the instance, and return whether
         they change. If so, set ``updated_at``.
         """

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
@@ -36,6 +36,13 @@ def name_begins_with(text: str) -> Exact:
     return Exact(Left("name", len(text)), text)
 
 
+class Scope(TypedDict):
+    """The fields that select the user groups of an API token."""
+
+    team_id: int
+    environment: str
+
+
 class Upserted(NamedTuple):
     """What an upsert did for an item."""
 
@@ -49,9 +56,8 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     """Reads and writes user groups by ``provided_id``, the id that the client
     assigned.
 
-    The argument ``scope`` has the values of ``team`` and ``environment``, as
-    ``ApiToken.scope`` returns them. ``versions`` are the accepted values of
-    ``updated_at``, or None for any.
+    The argument ``scope`` is that of an ApiToken. ``versions`` are the accepted
+    values of ``updated_at``, or None for any.
     """
 
     recorded_fields = ("team", "environment", "provided_id")
@@ -68,15 +74,13 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             for group in rows
         )
 
-    def in_scope(self, scope: Mapping[str, Any]) -> "UserGroupQuerySet":
+    def in_scope(self, scope: Scope) -> "UserGroupQuerySet":
         """Filter the groups of a team and environment, on the database for
         writes.
         """
         return self.for_write().filter(**scope)
 
-    def existing_ids(
-        self, provided_ids: Iterable[str], scope: Mapping[str, Any]
-    ) -> set[str]:
+    def existing_ids(self, provided_ids: Iterable[str], scope: Scope) -> set[str]:
         """Return those of the ids that groups have, in one query."""
         groups = self.in_scope(scope).filter(provided_id__in=provided_ids)
         return set(groups.values_list("provided_id", flat=True))
@@ -84,9 +88,9 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     def update_by_provided_id(
         self,
         provided_id: str,
-        scope: Mapping[str, Any],
+        scope: Scope,
         versions: Sequence[datetime] | None = None,
-        **changes: Any,
+        **changes: object,
     ) -> "UserGroup":
         """Update the fields in ``changes`` and return the group.
 
@@ -133,7 +137,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             raise self.model.DoesNotExist
         return self.get(token=token)
 
-    def rotate_token(self, provided_id: str, scope: Mapping[str, Any]) -> "UserGroup":
+    def rotate_token(self, provided_id: str, scope: Scope) -> "UserGroup":
         """Replace the group's token and return the group.
 
         Raises UserGroup.DoesNotExist.
@@ -151,7 +155,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     def delete_by_provided_id(
         self,
         provided_id: str,
-        scope: Mapping[str, Any],
+        scope: Scope,
         versions: Sequence[datetime] | None = None,
     ) -> None:
         """Delete the group and its dependants.
@@ -163,7 +167,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         groups._delete_version(versions)
 
     def get_or_add(
-        self, provided_id: str, scope: Mapping[str, Any], fields: Mapping[str, Any]
+        self, provided_id: str, scope: Scope, fields: Mapping[str, object]
     ) -> tuple["UserGroup", bool]:
         """Return the group with this id, and whether it was created with
         ``fields``.
@@ -180,7 +184,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         )
 
     def estimate_upsert_size(
-        self, items: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]
+        self, items: Sequence[Mapping[str, Any]], scope: Scope
     ) -> int:
         """Estimate the size of the groups that ``upsert(items, scope)`` will
         return, in bytes of stored JSON.
@@ -202,7 +206,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         return sum(counts[provided_id] * size for provided_id, size in sizes.items())
 
     def upsert(
-        self, items: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]
+        self, items: Sequence[Mapping[str, Any]], scope: Scope
     ) -> list[Upserted]:
         """Update or create a group for each item.
 
@@ -212,7 +216,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         """
         groups = self.in_scope(scope)
         # Merge the items of each group.
-        wanted: dict[str, dict[str, Any]] = {}
+        wanted: dict[str, dict[str, object]] = {}
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
         stored, created, changed = retry_on_conflict(
@@ -228,7 +232,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         return results
 
     def _upsert(
-        self, wanted: dict[str, dict[str, Any]], scope: Mapping[str, Any]
+        self, wanted: dict[str, dict[str, object]], scope: Scope
     ) -> tuple[dict[str, "UserGroup"], set[str], set[str]]:
         """Store the merged items, by id, in the current transaction.
 

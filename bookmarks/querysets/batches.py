@@ -222,20 +222,24 @@ class BatchQuerySet(UniqueKeyQuerySet):
 
     def update_by_unique_key(
         self, user_group: UserGroup, wanted: Mapping[UniqueKey, Changes]
-    ) -> int:
+    ) -> tuple[int, int]:
         """Update the user group's bookmarks with these unique keys to the
         values that ``wanted`` has for each. Add its tags to those of the
         bookmark, and do not replace a note.
 
-        Return the number of bookmarks that changed. Call this in a
+        Return the number of bookmarks that changed, and of tags that were not
+        added because a bookmark has at most MAX_TAGS. Call this in a
         transaction.
         """
         existing = self.find_by_unique_keys(user_group, wanted, lock=True)
         merged = {}
+        dropped_tags = 0
         for key, bookmark in existing.items():
             current = {"tags": bookmark.tags, "note": bookmark.note}
-            merged[key] = merge(current, wanted[key])
-        return len(self._update_locked(user_group, existing, merged))
+            merged[key], dropped = merge(current, wanted[key])
+            dropped_tags += dropped
+        changed = self._update_locked(user_group, existing, merged)
+        return len(changed), dropped_tags
 
     def _update_locked(
         self,
@@ -290,14 +294,17 @@ class BatchQuerySet(UniqueKeyQuerySet):
         update_rows(self, user_group, rows, now)
 
 
-def merge(current: Changes, values: Changes) -> dict[str, Any]:
+def merge(current: Changes, values: Changes) -> tuple[dict[str, Any], int]:
     """Return the values with ``current`` tags before the tags, and without the
-    note if there is one already.
+    note if there is one already. Also return the number of tags after
+    MAX_TAGS, which are dropped.
     """
     merged = dict(values)
+    dropped_tags = 0
     if "tags" in merged:
         tags = distinct([*current["tags"], *merged["tags"]])
         merged["tags"] = tags[:MAX_TAGS]
+        dropped_tags = len(tags[MAX_TAGS:])
     if current["note"]:
         merged.pop("note", None)
-    return merged
+    return merged, dropped_tags

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from bookmarks import exceptions, openapi, serializers
 from bookmarks.models import AccessToken
 from usergroups.api import batches
-from usergroups.api.batches import FailedItem
+from usergroups.api.batches import FailedItem, Result
 from usergroups.api.envelopes import Envelope
 from usergroups.api.pagination import Page
 from usergroups.api.scan_pages import ScanPage
@@ -130,7 +130,7 @@ class AccessTokenBatchView(ApiTokenView):
                 items.append(batches.failed(UserGroupNotFound()))
         return items
 
-    def result(self, issued: tuple[AccessToken, str] | None) -> dict[str, object]:
+    def result(self, issued: tuple[AccessToken, str] | None) -> Result:
         """Return the result of an item, for what ``issue_for_each`` returns."""
         if issued is None:
             return batches.failed(exceptions.TooManyAccessTokens())
@@ -153,7 +153,7 @@ class AccessTokenBatchRevocationView(ApiTokenView):
         results = batches.results(ids, map(self.result, revoked))
         return self.respond({"results": results})
 
-    def result(self, revoked: bool | None) -> dict[str, object]:
+    def result(self, revoked: bool | None) -> Result:
         """Return the result of an item, for what ``revoke_by_public_ids``
         returns.
         """

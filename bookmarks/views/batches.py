@@ -1,16 +1,18 @@
 """The operations on many bookmarks."""
 
 from itertools import starmap
+from typing import Any, cast
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from bookmarks import exceptions, openapi, serializers
-from bookmarks.models import Bookmark, Collection
+from bookmarks.models import Bookmark, BookmarkFields, Collection
 from bookmarks.public_ids import Duplicate
 from bookmarks.querysets.batches import Stored
 from bookmarks.querysets.bookmarks import TooManyFound
 from usergroups.api import batches
+from usergroups.api.batches import FailedItem, Result
 from usergroups.api.errors import Protected
 from usergroups.api.parsers import BatchParser
 from usergroups.db.deletion import ProtectingError
@@ -35,19 +37,19 @@ class BookmarkBatchView(AccessTokenView):
         using = Bookmark.objects.for_write().db
         return retry_on_conflict(lambda: self.store(items, update), using, atomic=False)
 
-    def store(self, items: list[dict[str, object]], update: bool) -> Response:
+    def store(self, items: list[Any], update: bool) -> Response:
         """Store the valid items, and return a response with all results.
 
         Raises IntegrityError if a collection has been deleted meanwhile.
         """
-        items = self.with_collections(items)
+        resolved = self.with_collections(items)
         stored = Bookmark.objects.add_many(
-            self.user_group, batches.valid(items), update=update
+            self.user_group, batches.valid(resolved), update=update
         )
-        results = batches.results(items, map(self.result, stored))
+        results = batches.results(resolved, map(self.result, stored))
         return self.respond({"user_group": self.user_group, "results": results})
 
-    def result(self, stored: Stored) -> dict[str, object]:
+    def result(self, stored: Stored) -> Result:
         return {
             "bookmark": stored.bookmark,
             "changed": stored.changed,
@@ -55,9 +57,7 @@ class BookmarkBatchView(AccessTokenView):
             "status": 201 if stored.created else 200,
         }
 
-    def with_collections(
-        self, items: list[dict[str, object]]
-    ) -> list[dict[str, object]]:
+    def with_collections(self, items: list[Any]) -> list[BookmarkFields | FailedItem]:
         """Return the items with collections in place of their ids.
 
         An item whose collection does not exist is replaced by a FailedItem.
@@ -65,14 +65,15 @@ class BookmarkBatchView(AccessTokenView):
         """
         ids = [item.get("collection") for item in batches.valid(items)]
         collections = Collection.objects.for_write().find_by_ids(self.user_group, ids)
-        resolved: list[dict[str, object]] = []
+        resolved: list[BookmarkFields | FailedItem] = []
         for item in items:
             # None also for a FailedItem
             public_id = item.get("collection")
             if public_id is None:
                 resolved.append(item)
             elif public_id in collections:
-                resolved.append({**item, "collection": collections[public_id]})
+                fields = {**item, "collection": collections[public_id]}
+                resolved.append(cast(BookmarkFields, fields))
             else:
                 resolved.append(batches.failed(exceptions.InvalidCollection()))
         return resolved
@@ -90,7 +91,7 @@ class BookmarkBatchDeletionView(AccessTokenView):
         deletions = map(self.result, existed)
         return self.respond({"results": batches.results(ids, deletions)})
 
-    def result(self, existed: bool | ProtectingError) -> dict[str, object]:
+    def result(self, existed: bool | ProtectingError) -> Result:
         """Return the result of an item, for what ``delete_by_ids`` returns."""
         if isinstance(existed, ProtectingError):
             return batches.failed(Protected(existed))
@@ -116,9 +117,7 @@ class BookmarkBatchMoveView(AccessTokenView):
         moves = starmap(self.result, outcomes)
         return self.respond({"results": batches.results(ids, moves)})
 
-    def result(
-        self, found: Bookmark | Duplicate | None, moved: bool
-    ) -> dict[str, object]:
+    def result(self, found: Bookmark | Duplicate | None, moved: bool) -> Result:
         """Return the result of an item, for what ``move_by_ids`` returns."""
         if found is None:
             return batches.failed(exceptions.BookmarkNotFound())

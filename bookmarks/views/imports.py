@@ -1,7 +1,7 @@
 """The import of a file."""
 
 from contextlib import ExitStack
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
@@ -75,7 +75,7 @@ class ImportView(AccessTokenView):
             report.error = str(error)
             return report
         collection = query.get("collection")
-        deadline = cast(APIRequest, self.request).deadline
+        deadline = self.request.deadline
         records = read(content, format_name, encoding, deadline)
         try:
             with self.require_collection(collection):

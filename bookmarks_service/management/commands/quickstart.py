@@ -17,6 +17,7 @@ from django.db import transaction
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.management.base import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.querysets import Scope
 
 NAME = "quickstart"  # of the tokens that it issues
 
@@ -110,7 +111,7 @@ class Command(OperatorCommand):
         """Create the missing objects that the requests need, replace the
         secrets of the last quickstart, and return the values to print.
         """
-        scope = {"team": team, "environment": ""}
+        scope = Scope(team_id=team.pk, environment="")
         user_group, _ = UserGroup.objects.get_or_add(
             "example_1", scope, {"name": "Example 1"}
         )
@@ -140,7 +141,7 @@ class Command(OperatorCommand):
         """Create a second user group with bookmarks, unless it exists, so that
         the admin has something to show.
         """
-        scope = {"team": team, "environment": "Testing"}
+        scope = Scope(team_id=team.pk, environment="Testing")
         fields = {
             "name": "Example 2",
             "mapping": {"40": "warehouse_eu"},
