@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import UUID
 
 from django.db import IntegrityError
@@ -12,13 +12,28 @@ from django.utils import timezone
 from bookmarks.public_ids import Duplicate, PublicIdQuerySet, parse_public_id
 from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
+from usergroups.db.deletion import TooManyDependants
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
+
+from .batches import merge
+from .unique_keys import UniqueKey
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
 
     from .bookmarks import BookmarkQuerySet
+
+MAX_MERGED = 1_000
+"""The maximum number of bookmarks that ``merge_into`` moves."""
+
+
+class Merged(NamedTuple):
+    """What a merge of collections did, in numbers of bookmarks."""
+
+    moved: int
+    duplicates: int
+    """Those that were deleted."""
 
 
 class CollectionQuerySet(PublicIdQuerySet["Collection"]):
@@ -84,6 +99,52 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
             )
         return found
 
+    def merge_into(
+        self,
+        user_group: UserGroup,
+        kept: "Collection",
+        others: Sequence["Collection"],
+    ) -> Merged:
+        """Move the bookmarks of the user group's collections ``others`` to the
+        collection ``kept``, and delete the others.
+
+        Of several bookmarks with the same URL, the one that is in ``kept``
+        already or else the oldest stays. It gets the tags of the others, and
+        the first of their notes if it has none. The others are deleted.
+
+        Raises TooManyDependants if there are more than MAX_MERGED bookmarks to
+        move.
+        """
+        collections = self.for_write().filter(user_group=user_group)
+        return retry_on_conflict(
+            lambda: collections._merge_into(user_group, kept, others), collections.db
+        )
+
+    def _merge_into(
+        self,
+        user_group: UserGroup,
+        kept: "Collection",
+        others: Sequence["Collection"],
+    ) -> Merged:
+        """Do what ``merge_into`` does, in the current transaction."""
+        bookmarks = self._bookmarks()
+        of_group = bookmarks.filter(user_group=user_group)
+        inside = of_group.filter(collection__in=others).order_by("created_at", "pk")
+        to_move = list(inside[: MAX_MERGED + 1])
+        if len(to_move) > MAX_MERGED:
+            raise TooManyDependants(bookmarks.model)
+        ids = [bookmark.pk for bookmark in to_move]
+        moves = bookmarks.move_by_ids(user_group, ids, kept)
+        duplicates = []
+        for bookmark, (result, _moved) in zip(to_move, moves, strict=True):
+            if isinstance(result, Duplicate):
+                duplicates.append(bookmark)
+        bookmarks.update_by_unique_key(user_group, additions(duplicates, kept))
+        keys = [bookmark.pk for bookmark in duplicates]
+        of_group.filter(pk__in=keys).delete()
+        self.filter(pk__in=[other.pk for other in others]).delete()
+        return Merged(sum(moved for _result, moved in moves), len(duplicates))
+
     def _find_duplicate(
         self, user_group: UserGroup, changes: Mapping[str, object]
     ) -> UUID | None:
@@ -138,6 +199,26 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         """
         collections = self.order_by().filter(pk__in=keys)
         groups = set(collections.values_list("user_group", flat=True))
+        return self._bookmarks().filter(user_group__in=groups)
+
+    def _bookmarks(self) -> "BookmarkQuerySet":
+        """Return the bookmarks of all user groups."""
         relation = self.model._meta.get_field("bookmarks")
         model = cast("type[Bookmark]", relation.related_model)
-        return model.objects.using(self.db).filter(user_group__in=groups)
+        return model.objects.using(self.db)
+
+
+def additions(
+    duplicates: Sequence["Bookmark"], collection: "Collection"
+) -> dict[UniqueKey, dict[str, Any]]:
+    """Return the tags and the notes of these bookmarks, for
+    ``update_by_unique_key`` of those with their URLs in the collection.
+    """
+    wanted: dict[UniqueKey, dict[str, Any]] = {}
+    for each in duplicates:
+        key = collection.pk, bytes(each.url_digest)
+        values = {"tags": each.tags, "note": each.note}
+        first = wanted.setdefault(key, values)
+        merged, _dropped_tags = merge(first, values)
+        first.update(merged)
+    return wanted
