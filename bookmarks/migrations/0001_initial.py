@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(help_text='Unique within the user group.', max_length=255, verbose_name='name')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
-                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='collections', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
+                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='%(class)ss', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
             ],
             options={
                 'verbose_name': 'collection',
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 ('note', models.TextField(blank=True, help_text='Remarks about the page.', max_length=10000, validators=[django.core.validators.MaxLengthValidator(10000)], verbose_name='note')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
-                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='bookmarks', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
+                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='%(class)ss', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
                 ('collection', models.ForeignKey(blank=True, db_index=False, help_text='A collection of the user group, or empty.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='bookmarks', to=f'{BOOKMARKS}.collection', verbose_name='collection')),
             ],
             options={
@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
             name='AccessToken',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('notes', models.TextField(blank=True, default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
+                ('notes', models.TextField(blank=True, db_default='', default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
                 ('digest', models.BinaryField(max_length=32, unique=True)),
                 ('hint', models.CharField(editable=False, help_text='The beginning of the secret.', max_length=16, verbose_name='hint')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
