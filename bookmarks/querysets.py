@@ -31,6 +31,7 @@ from usergroups.db.compiled_statements import (
 )
 from usergroups.db.deletion import ProtectingError
 from usergroups.db.retry import retry_on_conflict
+from usergroups.events import Kind, owners, record_call
 from usergroups.models import UserGroup
 
 from . import json_statements, web_url
@@ -280,6 +281,9 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             locked = bookmarks.select_for_update().order_by("pk")
             found = set(locked.values_list("pk", flat=True))
             bookmarks.filter(pk__in=found)._delete()
+            if found:
+                numbers = {user_group.pk: len(found)}
+                record_call(Kind.DELETION, self.model, numbers, bookmarks.db)
             return found
 
         try:
@@ -663,6 +667,10 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         collections = self.model.objects.using(self.db)
         others = collections.filter(user_group=user_group).exclude(pk=changed.pk)
         return others.filter(**changes).values_list("pk", flat=True).first()
+
+    def record_deletions(self, rows: Sequence["Collection"], now: datetime) -> None:
+        super().record_deletions(rows, now)
+        record_call(Kind.DELETION, self.model, owners(rows), self.db)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
         # without the bookmarks, because their foreign key does not cascade

@@ -1,5 +1,6 @@
 """The bookmark operations, and those on files and access tokens."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
@@ -7,7 +8,7 @@ from itertools import starmap
 from typing import Any, cast
 from uuid import UUID
 
-from django.db import IntegrityError
+from django.db import Error, IntegrityError, router
 from django.db.models import Q, Value
 from django.http import StreamingHttpResponse
 from django.utils import timezone
@@ -30,6 +31,8 @@ from usergroups.api.scan_pages import ScanPage
 from usergroups.db.deletion import ProtectingError, TooManyDependants
 from usergroups.db.retry import retry_on_conflict
 from usergroups.db.versions import Modified
+from usergroups.db.waiting import atomic_without_waiting
+from usergroups.events import Event
 from usergroups.exceptions import TooLargeToDelete, UserGroupNotFound
 from usergroups.models import UserGroup
 from usergroups.tokens.models import TooManyTokens
@@ -43,12 +46,15 @@ from .files import ANY_FORMAT, EXPORT_FORMATS, FORMATS_BY_TYPE, MEDIA_TYPES
 from .files.content import UnreadableFile, copied, open_content
 from .files.decoding import encoding_name
 from .files.exporting import StorageUnavailable, download, load
+from .files.import_events import record_export
 from .files.importing import read, store
 from .files.report import Report
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
 from .querysets import CollectionQuerySet, Stored, TooManyFound
 from .search import WITHOUT_INDEX, SearchPage
+
+logger = logging.getLogger(__name__)
 
 
 class AccessTokenView(TokenView):
@@ -544,7 +550,20 @@ class ExportView(AccessTokenView):
         # Close the items after an error, because they keep a transaction open.
         with closing(items_of_export) as items:
             text = EXPORT_FORMATS[format_name].write(items)
-            return download(text, cast(APIRequest, request).deadline, **options)
+            response = download(text, cast(APIRequest, request).deadline, **options)
+        self.record(format_name)
+        return response
+
+    def record(self, format_name: str) -> None:
+        """Record the export without waiting, because the call only reads.
+
+        An error is logged.
+        """
+        try:
+            with atomic_without_waiting(router.db_for_write(Event)):
+                record_export(self.user_group, format_name)
+        except Error:
+            logger.warning("Could not record an export.", exc_info=True)
 
 
 FIELDS_OF_OWNER = ("provided_id", "team", "environment")

@@ -18,12 +18,14 @@ MAY_IMPORT = {
     "usergroups/admin_tools": [
         "usergroups.api",
         "usergroups.db",
+        "usergroups.events",
         "usergroups.signals",
     ],
     "usergroups/tokens": [
         "usergroups.api",
         "usergroups.db",
         "usergroups.admin_tools",
+        "usergroups.events",
         "usergroups.signals",
     ],
     "usergroups": [],

@@ -17,14 +17,17 @@ from django.utils.translation import gettext_lazy as _
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import requires_confirmation
 from .admin_tools.fields import JSONObjectFormField, ModelField
-from .admin_tools.history import RESTORE_PARAM, log_rows
+from .admin_tools.history import RESTORE_PARAM
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
 from .admin_tools.related_lists import RelatedList
 from .db.stored_json import stored_text
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
+from .timeline_admin import TimelineAdmin
 from .tokens.admin import TokenAdmin
+
+__all__ = ["ApiTokenAdmin", "TeamAdmin", "TimelineAdmin", "UserGroupAdmin"]
 
 JSON_FIELDS = ("mapping", "properties")
 
@@ -150,7 +153,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
             scope = {"team": each.team_id, "environment": each.environment}
             UserGroup.objects.rotate_token(each.provided_id, scope)
         message = gettext_noop("Rotated the user group token.")
-        log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
+        self.log_action(request, CHANGE, user_groups, message)
         number = intcomma(len(user_groups))
         return gettext("User group tokens rotated: %(number)s.") % {"number": number}
 
@@ -166,16 +169,16 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     )
     @requires_confirmation(
         _("Reveal the token of %(rows)s"),
-        _("The history of each user group will record this."),
+        _("The timeline of each user group will record this."),
     )
     def reveal_token(
         self, request: HttpRequest, queryset: QuerySet[UserGroup]
     ) -> HttpResponse:
         user_groups = list(queryset)
         message = gettext_noop("Revealed the user group token.")
-        log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
+        self.log_action(request, CHANGE, user_groups, message)
         text = gettext(
-            "The history of each user group records that you revealed its token."
+            "The timeline of each user group records that you revealed its token."
         )
         # None, because the group replaces no other, as a rotated token would.
         secrets = [(each, each.token, None) for each in user_groups]

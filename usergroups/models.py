@@ -7,9 +7,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .db.models import DatedModel, WritingModel
-from .db.querysets import WritingQuerySet
 from .db.stored_json import JSONObjectField, kept_json
-from .querysets import UserGroupQuerySet
+from .querysets import ErasingQuerySet, UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
 
@@ -31,10 +30,16 @@ class Environment(models.TextChoices):
     TESTING = "Testing"
 
 
+class TeamQuerySet(ErasingQuerySet["Team"]):
+    """Deletes teams with their user groups."""
+
+    event_lookup = "user_group__team"
+
+
 class Team(WritingModel):
     """A tenant, which owns user groups and API tokens."""
 
-    objects = WritingQuerySet["Team"].as_manager()
+    objects = TeamQuerySet.as_manager()
 
     name = models.CharField(
         _("name"),

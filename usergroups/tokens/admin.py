@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.cells import badge, relative_time, two_lines
@@ -236,7 +236,9 @@ class TokenAdmin(OperatorAdmin[T]):
     def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
         tokens = list(queryset)
         revoked = queryset.revoke()
-        log_rows(request.user, CHANGE, [(token, REVOKED) for token in revoked])
+        if revoked:
+            at = revoked[0].revoked_at
+            self.log_action(request, CHANGE, revoked, REVOKED, at=at)
         others = len(tokens) - len(revoked)
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
         return text % {"revoked": intcomma(len(revoked)), "others": intcomma(others)}
@@ -262,16 +264,25 @@ class TokenAdmin(OperatorAdmin[T]):
                 "Only active tokens without a successor can be rotated. Nothing was "
                 "changed."
             )
-        of_old = []
-        of_new = []
-        secrets = []
-        for old, new, secret in issued:
-            of_old.append((old, f"{ROTATED}: {new.hint}…"))
-            of_new.append((new, f"{SUCCESSOR}: {old.hint}…"))
-            secrets.append((new, secret, old))
-        log_rows(request.user, CHANGE, of_old)
-        log_rows(request.user, ADDITION, of_new)
+        self.log_rotation(request, issued)
+        secrets = [(new, secret, old) for old, new, secret in issued]
         return self.show_secrets(request, secrets)
+
+    def log_rotation(
+        self, request: HttpRequest, issued: Sequence[tuple[T, T, str]]
+    ) -> None:
+        """Write the entries of the history for the tokens that ``rotate()``
+        returned: two for one token, or one for several.
+        """
+        old, new, _secret = issued[0]
+        at = old.rotated_at
+        if len(issued) > 1:
+            tokens = [token for token, _new, _secret in issued]
+            message = gettext_noop("Rotated.")
+            self.log_action(request, CHANGE, tokens, message, at=at)
+            return
+        log_rows(request.user, CHANGE, [(old, f"{ROTATED}: {new.hint}…")], at)
+        log_rows(request.user, ADDITION, [(new, f"{SUCCESSOR}: {old.hint}…")], at)
 
     def details(self, row: T) -> list[object]:
         """Return the owner, the access, the state, the expiry and the last use

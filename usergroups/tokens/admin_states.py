@@ -104,7 +104,7 @@ def state_sentence(token: Token) -> str:
 def revoked_sentence(token: Token) -> str:
     """Return when a token was revoked, and by which operator."""
     revoked = relative_time(token.revoked_at)
-    operator = last_operator(token, REVOKED)
+    operator = last_operator(token, token.revoked_at)
     if not operator:
         return format_html(gettext("Revoked {}. Calls get 401."), revoked)
     text = gettext("Revoked {time} by {operator}. Calls get 401.")
@@ -114,7 +114,7 @@ def revoked_sentence(token: Token) -> str:
 def successor_sentence(token: Token, link: str) -> str:
     """Return what replaced a token, with this link, when, and who did it."""
     rotated = relative_time(token.rotated_at)
-    operator = last_operator(token, ROTATED)
+    operator = last_operator(token, token.rotated_at)
     if not operator:
         return format_html(gettext("Replaced by {} {}."), link, rotated)
     text = gettext("Replaced by {token} {time} by {operator}.")

@@ -31,6 +31,7 @@ from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.db.waiting import atomic_without_waiting
+from usergroups.events import MAX_TEXT, Kind, owners, record_call
 from usergroups.signals import created, revoked, rotated
 
 from . import secret_format
@@ -222,6 +223,9 @@ class TokenQuerySet(WritingQuerySet[T]):
             # instances.
             copies = [copy(successor) for successor in successors]
             announce(rotated, tokens, rows.db, successors=copies)
+            hints = [f"{old.hint}… → {new.hint}…" for old, new, _secret in issued]
+            text = ", ".join(hints)[:MAX_TEXT]
+            record_call(Kind.ROTATION, self.model, owners(tokens), rows.db, text)
         return issued
 
     # Managers do not have this method, as with Django's delete().
@@ -241,6 +245,8 @@ class TokenQuerySet(WritingQuerySet[T]):
                 token.revoked_at = now
             rows._by_pk(tokens).update(revoked_at=now)
             announce(revoked, tokens, rows.db)
+            text = ", ".join(f"{token.hint}…" for token in tokens)[:MAX_TEXT]
+            record_call(Kind.REVOCATION, self.model, owners(tokens), rows.db, text)
         return tokens
 
     # Managers do not have this method either.
