@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.apps import apps
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
@@ -37,6 +37,15 @@ class RoleInput(forms.Select):
         if not value:
             return []
         return [value]
+
+
+ROLE_NAMES = {"Operators": _("Operators"), "Managers": _("Managers")}
+"""The translated names of the roles that ``create_roles`` creates."""
+
+
+def role_name(group: Group) -> str:
+    """Return the name of a role in the active language."""
+    return str(ROLE_NAMES.get(group.name, group.name))
 
 
 class PermissionsAdmin(OperatorListAdmin[M]):
@@ -74,6 +83,11 @@ class PermissionsAdmin(OperatorListAdmin[M]):
 @admin.register(Group)
 class RoleAdmin(PermissionsAdmin[Group], GroupAdmin):
     list_title = _("Roles")
+    list_display = ("translated_name",)
+
+    @admin.display(description=_("Name"), ordering="name")
+    def translated_name(self, group: Group) -> str:
+        return role_name(group)
 
 
 # Fields on the page of an account
@@ -119,7 +133,7 @@ class AccountAdmin(PermissionsAdmin[User], UserAdmin):  # type: ignore[type-arg]
 
     @admin.display(description=_("role"))
     def role(self, user: User) -> str:
-        return ", ".join(group.name for group in user.groups.all())
+        return ", ".join(role_name(group) for group in user.groups.all())
 
     @admin.display(description=_("Password"))
     def password_link(self, user: User) -> str:
@@ -127,6 +141,16 @@ class AccountAdmin(PermissionsAdmin[User], UserAdmin):  # type: ignore[type-arg]
         return format_html(
             '<a class="button" href="{}">{}</a>', url, gettext("Set a new password")
         )
+
+    def save_related(
+        self, request: HttpRequest, form: Any, formsets: Any, change: bool
+    ) -> None:
+        super().save_related(request, form, formsets, change)
+        user = form.instance
+        has_rights = user.groups.exists() or user.user_permissions.exists()
+        if not user.is_superuser and not has_rights:
+            text = gettext("This account has no role, so it cannot view anything.")
+            messages.warning(request, text)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"is_staff": True, **super().get_changeform_initial_data(request)}
@@ -153,6 +177,7 @@ def describe_roles(field: Any, has_several: bool) -> None:
     """Call groups roles, and let the user choose one of them or none."""
     field.label = _("Role")
     field.help_text = _("Decides what the account may do.")
+    field.label_from_instance = role_name
     if not has_several:
         field.empty_label = _("No role")
         field.widget = RoleInput(choices=field.choices)

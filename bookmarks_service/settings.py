@@ -293,6 +293,8 @@ LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 # also for the texts in templates/
 LOCALE_PATHS = [BASE_DIR / "bookmarks_service" / "locale"]
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = "bookmarks_service.formats"
+USE_THOUSAND_SEPARATOR = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = env.path("STATIC_ROOT", BASE_DIR / "staticfiles")

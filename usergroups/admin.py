@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import requires_confirmation
-from .admin_tools.fields import JSONObjectFormField, ModelField
+from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
 from .admin_tools.history import RESTORE_PARAM
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
@@ -37,13 +37,30 @@ it collapsed.
 """
 
 
+class EnvironmentFilter(admin.ChoicesFieldListFilter):
+    """A filter by environment, which also finds rows without one."""
+
+    def choices(self, changelist: Any) -> Any:
+        yield from super().choices(changelist)
+        yield {
+            "selected": "" in (self.lookup_val or ()),
+            "query_string": changelist.get_query_string({self.lookup_kwarg: ""}),
+            "display": gettext("No environment"),
+        }
+
+
 @admin.register(Team)
 class TeamAdmin(OperatorAdmin[Team]):
-    list_display = ("name", "id")
+    list_display = ("name", "id_in_api")
     search_fields = ("name",)
     find_fields = ("name", "id")
     ordering = ("name",)
     empty_text = _("A team owns user groups and API tokens.")
+
+    @admin.display(description="ID", ordering="id")
+    def id_in_api(self, team: Team) -> str:
+        # A number would get thousands separators.
+        return str(team.pk)
 
 
 @admin.register(ApiToken)
@@ -54,7 +71,7 @@ class ApiTokenAdmin(TokenAdmin[ApiToken]):
     list_filter = (
         *TokenAdmin.list_filter,
         ("team", AutocompleteFilter),
-        "environment",
+        ("environment", EnvironmentFilter),
     )
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
@@ -72,7 +89,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
 
     deferred_fields = JSON_FIELDS
     list_display = ("name", "provided_id", "team_link", "environment_badge", "updated")
-    list_filter = (("team", AutocompleteFilter), "environment")
+    list_filter = (("team", AutocompleteFilter), ("environment", EnvironmentFilter))
     list_select_related = ("team",)
     search_fields = ("name", "provided_id", "team__name")
     find_fields = ("name", "provided_id")
@@ -91,16 +108,28 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         if obj is None:
-            return [(None, {"fields": (*self.fixed_fields, "name", *JSON_FIELDS)})]
-        own_fields = ("name", *self.fixed_fields, *self.readonly_fields)
+            new_fields = (*self.fixed_fields, "name", "notes", *JSON_FIELDS)
+            return [(None, {"fields": new_fields})]
+        own_fields = ("name", "notes", *self.fixed_fields, *self.readonly_fields)
+        json_fields = JSON_FIELDS
+        if not self.has_change_permission(request, obj):
+            json_fields = ("shown_mapping", "shown_properties")
         json_classes = []
         # A restored value must be seen before it is saved.
         if has_long_json(obj) and RESTORE_PARAM not in request.GET:
             json_classes.append("collapse")
         return [
             (None, {"fields": own_fields}),
-            ("JSON", {"fields": JSON_FIELDS, "classes": json_classes}),
+            ("JSON", {"fields": json_fields, "classes": json_classes}),
         ]
+
+    @admin.display(description=_("mapping"))
+    def shown_mapping(self, user_group: UserGroup) -> str:
+        return indent_json(user_group.mapping)
+
+    @admin.display(description=_("properties"))
+    def shown_properties(self, user_group: UserGroup) -> str:
+        return indent_json(user_group.properties)
 
     def formfield_for_dbfield(
         self, db_field: ModelField, request: HttpRequest, **kwargs: Any

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from django.core.validators import RegexValidator
 from django.db import models
+from django.db.models.functions import Lower, Trim
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .db.models import DatedModel, WritingModel
+from .db.models import DatedModel, NotedModel
 from .db.stored_json import JSONObjectField, kept_json
 from .querysets import ErasingQuerySet, UserGroupQuerySet
 from .tokens import secret_format
@@ -36,7 +38,7 @@ class TeamQuerySet(ErasingQuerySet["Team"]):
     event_lookup = "user_group__team"
 
 
-class Team(WritingModel):
+class Team(NotedModel):
     """A tenant, which owns user groups and API tokens."""
 
     objects = TeamQuerySet.as_manager()
@@ -44,17 +46,23 @@ class Team(WritingModel):
     name = models.CharField(
         _("name"),
         max_length=MAX_NAME_LENGTH,
+        validators=[RegexValidator(r"\S", _("The name must not be blank."))],
         help_text=_("Shown to operators only. API clients see the id."),
     )
 
     class Meta:
         verbose_name = _("team")
         verbose_name_plural = _("teams")
-        # Django validates a constraint on the database for writes, but
-        # unique=True on the one for reads.
+        # SQLite ignores the letter case of ASCII letters only.
         constraints = [
-            models.UniqueConstraint(fields=["name"], name="usergroups_team_name")
+            models.UniqueConstraint(
+                Lower(Trim("name")),
+                name="usergroups_team_name",
+                violation_error_message=_("Team with this name already exists."),
+            )
         ]
+        # for the order of the admin's list, and for look-ups by name
+        indexes = [models.Index(fields=["name"], name="usergroups_team_by_name")]
 
     def __str__(self) -> str:
         return self.name
@@ -100,7 +108,7 @@ def new_user_group_token() -> str:
     return secret_format.generate(USER_GROUP_TOKEN_PREFIX)
 
 
-class UserGroup(DatedModel):
+class UserGroup(NotedModel, DatedModel):
     """A customer of a team.
 
     A dashboard that is rendered with the group's token shows the group's data.

@@ -11,6 +11,8 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern
+from django.utils import timezone
+from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
@@ -25,6 +27,8 @@ from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
 from .owned import OwnedAdmin
+
+MAX_PART = 60  # characters of each name in the name of a file
 
 
 class ExportingAdmin(OwnedAdmin[Bookmark]):
@@ -81,8 +85,10 @@ def export(user_group: UserGroup, format_name: str) -> HttpResponseBase:
     Raises StorageUnavailable and TimeLimitExceeded.
     """
     deadline = Deadline(usergroups_conf.call_time_limit())
-    stem = slugify(user_group.name) or "bookmarks"
-    disposition = f'attachment; filename="{stem}.{format_name}"'
+    names = [user_group.team.name, user_group.name, "bookmarks"]
+    parts = [name[:MAX_PART] for name in names]
+    stem = slugify(f"{' '.join(parts)} {timezone.now():%Y-%m-%d}", allow_unicode=True)
+    disposition = content_disposition_header(True, f"{stem}.{format_name}")
     # Close the generator also after an error, because it keeps a transaction
     # open.
     with closing(load(user_group)) as items:

@@ -23,9 +23,9 @@ names.
 
 def printable(text: str) -> str:
     """Replace lone surrogates, which stand for bytes that could not be
-    decoded, by escape sequences.
+    decoded, by U+FFFD, the replacement character.
     """
-    return text.encode(errors="backslashreplace").decode()
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def beginning(record: FileRecord, name: str) -> str:

@@ -75,8 +75,11 @@ def test_the_role_is_one_choice_and_can_be_changed(admin_client, role):
     page = admin_client.get(change_url(user)).content.decode()
     form = form_data(admin_client, change_url(user))
     for chosen, stored in ((other.pk, [other]), ("", [])):
-        admin_client.post(change_url(user), {**form, "groups": chosen})
+        data = {**form, "groups": chosen}
+        saved = admin_client.post(change_url(user), data, follow=True)
         assert [*user.groups.all()] == stored
+        is_warned = "This account has no role" in saved.content.decode()
+        assert is_warned == (not stored)
 
     assert re.search(
         rf'<select name="groups" [^>]*>.*<option value="{role.pk}" selected>',
@@ -138,6 +141,7 @@ def test_the_labels_of_the_forms_are_german(admin_client, admin_user, role, page
     text = admin_client.get(addresses[page]).content.decode()
 
     assert not any(english in text for english in ("Reset password", "Raw password"))
+    assert f'<option value="{role.pk}">Operatoren</option>' in text
     for english in ("Role", "Advanced"):
         assert not re.search(rf">\s*{english}", text), english
 

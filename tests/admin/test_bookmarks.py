@@ -164,6 +164,24 @@ def test_bookmarks_are_filtered_by_team_group_and_collection(admin_client):
         assert page.content.decode().count(kept) == 3
 
 
+def test_bookmarks_without_a_collection_are_listed(admin_client):
+    bookmark = BookmarkFactory()
+    collection = CollectionFactory(user_group=bookmark.user_group)
+    BookmarkFactory(user_group=bookmark.user_group, collection=collection)
+    query = f"?user_group__id__exact={bookmark.user_group.pk}&collection__isnull=True"
+
+    page = admin_client.get(url("bookmarks_bookmark_changelist") + query)
+
+    assert list(page.context["cl"].queryset) == [bookmark]
+    # The choice is marked, and another click removes it.
+    link = f"?user_group__id__exact={bookmark.user_group.pk}"
+    text = page.content.decode()
+    assert f'<a href="{link}" aria-current="true">No collection</a>' in text
+    # The search and the two other fields keep it. The choice of a collection
+    # replaces it.
+    assert text.count('name="collection__isnull"') == 3
+
+
 def test_only_the_groups_own_collections_are_offered(admin_client):
     bookmark = BookmarkFactory()
     own = CollectionFactory(user_group=bookmark.user_group)

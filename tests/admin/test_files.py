@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
 from bookmarks.files import exporting
 from bookmarks.models import Bookmark, Collection
@@ -103,11 +104,11 @@ def test_refusals_are_shown_by_reason(admin_client):
 ROWS = b"""url,title,collection
 https://a/,A,New
 https://b/,B,Known
-x,A title,
+x,A title\xff,
 ,=1+1,
 """
 """Two rows that are stored, and two that are refused: one with an invalid URL
-and one without a URL.
+and one without a URL. A title has a byte that is not UTF-8.
 """
 
 
@@ -168,13 +169,16 @@ def test_refused_lines_are_shown_with_their_url_and_title_and_as_csv(
     page = upload(admin_client, user_group, "a.csv", ROWS)
 
     assert re.search(
-        ">4</td><td [^>]+>x</td><td [^>]+>A title</td><td [^>]+>The URL has no",
+        ">4</td><td [^>]+>x</td><td [^>]+>A title\ufffd</td><td [^>]+>The URL has no",
         page.content.decode(),
     )
     header, *lines = refused_lines(page)
     assert header == ["line", "url", "title", "reason"]
     # The quotation mark keeps spreadsheets from calculating the title.
-    assert [line[:3] for line in lines] == [["4", "x", "A title"], ["5", "", "'=1+1"]]
+    assert [line[:3] for line in lines] == [
+        ["4", "x", "A title\ufffd"],
+        ["5", "", "'=1+1"],
+    ]
 
 
 def test_the_report_is_bounded(admin_client, user_group):
@@ -245,8 +249,10 @@ def test_an_export_contains_the_bookmarks_and_the_empty_collections_of_the_user_
         *(bookmark.url for bookmark in bookmarks),
         None,
     ]
-    name = user_group.name.lower().replace(" ", "-")
-    assert response["Content-Disposition"] == f'attachment; filename="{name}.jsonl"'
+    names = f"{user_group.team.name} {user_group.name}".lower().replace(" ", "-")
+    assert response["Content-Disposition"] == (
+        f'attachment; filename="{names}-bookmarks-{timezone.now():%Y-%m-%d}.jsonl"'
+    )
 
 
 @pytest.mark.parametrize(

@@ -326,5 +326,8 @@ def test_numbers_and_times_have_the_german_format(admin_client):
         select_across="1",
     )
 
-    assert re.search(r">3\sTage her<", tokens)
+    # In the dative, unlike in Django's own texts.
+    assert re.search(r">vor 3\sTagen<", tokens)
+    bookmarks = admin_client.get(url("bookmarks_bookmark_changelist"))
+    assert "1.002 Lesezeichen" in bookmarks.content.decode()
     assert "1.002 Lesezeichen löschen" in deletion.content.decode()

@@ -418,6 +418,24 @@ def test_the_page_of_a_team_counts_and_links_everything(admin_client, everything
         assert str(page.context["cl"].result_count) == each["count"]
 
 
+@pytest.mark.parametrize("button", ["_save", "_continue"])
+def test_saving_a_form_that_was_opened_on_the_page_of_a_group_leads_back_to_it(
+    admin_client, user_group, button
+):
+    links = related(admin_client, "usergroups_usergroup", user_group)
+    [(_, address)] = links["collections"]["links"]
+    form = {"user_group": user_group.pk, "name": "Shelf", button: "1"}
+
+    response = admin_client.post(address, form)
+
+    [collection] = Collection.objects.all()
+    pages = {
+        "_save": url("usergroups_usergroup_change", user_group.pk),
+        "_continue": url("bookmarks_collection_change", collection.pk),
+    }
+    assert response.url.partition("?")[0] == pages[button]
+
+
 def test_the_page_of_a_group_links_to_forms_of_the_group(admin_client, user_group):
     links = related(admin_client, "usergroups_usergroup", user_group)
 

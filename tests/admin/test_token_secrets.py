@@ -119,6 +119,7 @@ def test_the_form_of_a_new_token_begins_with_its_name(admin_client):
         "environment",
         "read_only",
         "lifetime",
+        "notes",
     ]
 
 

@@ -62,7 +62,7 @@ def test_an_upload_needs_the_csrf_token(upload):
 
     assert "The form was not accepted" in upload(client=client)
     token = client.cookies[settings.CSRF_COOKIE_NAME].value
-    assert "1000 new" in upload(client=client, csrfmiddlewaretoken=token)
+    assert "1,000 new" in upload(client=client, csrfmiddlewaretoken=token)
 
 
 def zipped(*names):
@@ -75,7 +75,7 @@ def zipped(*names):
 
 
 def test_the_file_in_a_zip_is_imported(upload):
-    assert "1000 new" in upload("A.ZIP", zipped("B.CSV"))
+    assert "1,000 new" in upload("A.ZIP", zipped("B.CSV"))
 
 
 def test_the_file_of_a_profile_of_chrome_is_imported(upload):

@@ -9,6 +9,7 @@ import re
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import IntegrityError
 
 from tests.admin.actions import (
     act,
@@ -155,6 +156,21 @@ def test_invalid_json_is_refused_as_in_a_call(
     assert (user_group.properties, user_group.mapping) == (None, {})
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"a": {"b": 1, "b": 1}}', "The key “b” occurs more than once in one object."),
+        ('{"a": 1,\n "b" 2}', "Line 2 is not valid JSON at character 6."),
+    ],
+)
+def test_a_repeated_key_and_the_place_of_an_error_are_named(
+    admin_client, user_group, text, problem
+):
+    page = save(admin_client, user_group, properties=text)
+
+    assert page.context["adminform"].errors == {"properties": [problem]}
+
+
 def test_a_name_that_the_operator_did_not_edit_keeps_the_callers_change(admin_client):
     user_group = UserGroupFactory(name="Old", properties={"plan": "free"})
     form = shown_form(admin_client, user_group)
@@ -278,13 +294,13 @@ def test_json_is_shown_without_permission_to_change(client):
     ).content.decode()
 
     shown = re.findall(
-        r'field-(mapping|properties)">.*?<div class="readonly">(.*?)</div>',
+        r'field-shown_(mapping|properties)">.*?<div class="readonly">(.*?)</div>',
         page,
         re.DOTALL,
     )
-    assert {name: json.loads(html.unescape(text)) for name, text in shown} == {
-        "mapping": {"40": "a"},
-        "properties": {"<b>": {"a": 1}},
+    assert {name: html.unescape(text) for name, text in shown} == {
+        "mapping": '{<br>  "40": "a"<br>}',
+        "properties": '{<br>  "<b>": {<br>    "a": 1<br>  }<br>}',
     }
 
 
@@ -303,6 +319,49 @@ def test_the_team_the_environment_and_the_id_cannot_be_changed(admin_client):
     assert changed.mapping == {"40": 1}
     for field in ("team", "environment", "provided_id", "token"):
         assert getattr(changed, field) == getattr(user_group, field)
+
+
+def test_the_form_of_a_new_group_says_what_cannot_be_edited_later(admin_client):
+    page = admin_client.get(url("usergroups_usergroup_add")).content.decode()
+
+    assert "Cannot be edited later: Team, Environment, Provided id." in page
+
+
+@pytest.mark.parametrize("environment", ["", "Testing"])
+def test_groups_are_filtered_by_environment_or_none(admin_client, environment):
+    groups = {each: UserGroupFactory(environment=each) for each in ("", "Testing")}
+    query = f"?environment__exact={environment}"
+
+    page = admin_client.get(url("usergroups_usergroup_changelist") + query)
+
+    assert list(page.context["cl"].queryset) == [groups[environment]]
+    chosen = f'<a href="{query}" aria-current="true">{environment or "No environment"}'
+    assert chosen in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("acme", "Team with this name already exists."),
+        (" Acme ", "Team with this name already exists."),
+        ("Acme", "Team with this name already exists."),
+        ("  ", "The name must not be blank."),
+    ],
+)
+def test_a_team_whose_name_looks_like_another_is_refused(admin_client, name, problem):
+    TeamFactory(name="Acme")
+
+    page = admin_client.post(url("usergroups_team_add"), {"name": name})
+
+    [error] = page.context["errors"]
+    assert error == [problem]
+
+
+def test_the_database_refuses_two_names_that_look_alike():
+    TeamFactory(name="Acme")
+
+    with pytest.raises(IntegrityError):
+        TeamFactory(name=" aCME ")
 
 
 def test_a_duplicate_group_is_refused_with_a_message(admin_client):

@@ -16,6 +16,7 @@ from django.db import InterfaceError, InternalError, OperationalError
 from django.db.models.signals import post_init
 from django.http import Http404
 
+from bookmarks.models import AccessToken
 from tests.answers import detail, error_code, errors
 from tests.operations import (
     ANSWERED_IN_JSON,
@@ -25,12 +26,20 @@ from tests.operations import (
     SINGLE_CALLS,
     WRITES,
 )
+from usergroups.models import ApiToken, Team, UserGroup
 
 
 @pytest.mark.parametrize("any_operation", ANSWERED_IN_JSON, indirect=True)
-def test_success_is_the_integer_one(any_operation, valid_body):
+def test_success_is_the_integer_one_and_notes_are_not_answered(
+    any_operation, valid_body
+):
+    for model in (Team, UserGroup, ApiToken, AccessToken):
+        model.objects.update(notes="Only for operators")
+
     response = any_operation(valid_body)
 
+    assert b"notes" not in response.content
+    assert b"Only for operators" not in response.content
     assert response["Content-Type"] == "application/json"
     assert response["Cache-Control"] == "no-store"
     assert response.content.startswith((b'{"success":1,', b'{"success":1}'))

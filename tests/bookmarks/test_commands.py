@@ -224,6 +224,14 @@ def test_no_progress_is_shown_without_tqdm(user_group, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
+def test_a_missing_group_is_looked_for_in_the_other_environments(user_group, command):
+    UserGroupFactory(team=user_group.team, provided_id="x", environment="Testing")
+
+    with pytest.raises(CommandError, match=r"There is one in Testing\.$"):
+        call_command(command, *GROUP, "a.csv", "--user-group", "x")
+
+
+@pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

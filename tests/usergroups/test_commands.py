@@ -66,7 +66,8 @@ def test_a_team_is_created_with_its_first_token():
         # what Python makes of the byte 0xFF
         (["--name", "\udcff"], "argument --name: invalid utf8 value"),
         (["--team", "Unknown"], "There is no team named 'Unknown'"),
-        (["--create-team"], "Team with this Name already exists"),
+        (["--create-team"], "Team with this name already exists"),
+        (["--create-team", "--team", "acme "], "Team with this name already exists"),
         (["--create-team", "--team", ""], "This field cannot be blank"),
     ],
 )

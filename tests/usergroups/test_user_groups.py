@@ -425,11 +425,11 @@ def test_a_batch_takes_few_statements(call_usergroups, user_group):
 
     # bulk_create() inserts the new groups and updates the others (ON
     # CONFLICT). It needs several statements if the database limits the
-    # parameters of a statement: a new group has 9, and an existing one 10,
-    # with its id.
+    # parameters of a statement: a new group has 10, and an existing one
+    # 11, with its id.
     max_parameters = connection.features.max_query_params or 10**6
-    inserts_of_new = ceil(600 / (max_parameters // 9))
-    inserts_of_existing = ceil(400 / (max_parameters // 10))
+    inserts_of_new = ceil(600 / (max_parameters // 10))
+    inserts_of_existing = ceil(400 / (max_parameters // 11))
     inserts = [sql for sql in queries if sql.startswith("INSERT")]
     assert len(inserts) == inserts_of_new + inserts_of_existing
     # The others read the token, the sizes of the stored groups (to limit the

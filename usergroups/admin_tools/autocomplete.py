@@ -119,6 +119,6 @@ class AutocompleteFilter(admin.FieldListFilter):
         form.fields[name] = autocomplete_field(self.field, site, required=False)
         others = []
         for other, values in changelist.filter_params.items():
-            if other != name:
+            if other not in self.expected_parameters():
                 others += [(other, value) for value in values]
         yield {"field": form[name], "others": others}

@@ -1,13 +1,24 @@
 """The HTML of cells, such as badges and times."""
 
 from datetime import datetime
+from typing import Any
 
 from django.utils import timezone
 from django.utils.formats import date_format, localize
 from django.utils.html import format_html
 from django.utils.timesince import timesince, timeuntil
 from django.utils.timezone import localtime
-from django.utils.translation import gettext
+from django.utils.translation import gettext, npgettext_lazy
+
+# Declined as German requires it after "vor" and "in". Django's are not.
+UNITS: Any = {
+    "year": npgettext_lazy("distance", "%(num)d year", "%(num)d years", "num"),
+    "month": npgettext_lazy("distance", "%(num)d month", "%(num)d months", "num"),
+    "week": npgettext_lazy("distance", "%(num)d week", "%(num)d weeks", "num"),
+    "day": npgettext_lazy("distance", "%(num)d day", "%(num)d days", "num"),
+    "hour": npgettext_lazy("distance", "%(num)d hour", "%(num)d hours", "num"),
+    "minute": npgettext_lazy("distance", "%(num)d minute", "%(num)d minutes", "num"),
+}
 
 
 def two_lines(first: str, second: str) -> str:
@@ -46,7 +57,9 @@ def relative_time(at: datetime | None) -> str | None:
     if at is None:
         return None
     if at <= timezone.now():
-        text = gettext("%(time)s ago") % {"time": timesince(at, depth=1)}
+        distance = timesince(at, time_strings=UNITS, depth=1)
+        text = gettext("%(time)s ago") % {"time": distance}
     else:
-        text = gettext("in %(time)s") % {"time": timeuntil(at, depth=1)}
+        distance = timeuntil(at, time_strings=UNITS, depth=1)
+        text = gettext("in %(time)s") % {"time": distance}
     return time_element(at, text)

@@ -4,6 +4,7 @@ single values.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeVar
 
@@ -132,10 +133,17 @@ class JSONObjectFormField(forms.CharField):
             encoded = text.encode(errors="surrogatepass")
             decoded = strict_json.loads(encoded, depth=1)
             validated = self.serializer_field.run_validation(decoded)
+        except strict_json.InvalidJSON as error:
+            problem = _("Line %(line)s is not valid JSON at character %(column)s.")
+            place = {"line": error.line, "column": error.column}
+            raise ValidationError(problem % place) from None
         except ValueError as error:
             raise ValidationError(str(error)) from None
         except serializers.ValidationError as error:
             raise ValidationError(_error_texts(error)) from None
+        # A call takes the last of duplicate keys, but an operator may have
+        # overlooked the others.
+        json.loads(text, object_pairs_hook=refuse_duplicate_keys)
         if validated is None:
             return self.empty
         return validated
@@ -150,6 +158,15 @@ class JSONObjectFormField(forms.CharField):
             return False
         # Compare the JSON text, because 1 == True in Python.
         return json.dumps(entered) != json.dumps(initial)
+
+
+def refuse_duplicate_keys(pairs: list[tuple[str, object]]) -> None:
+    """Raise ValidationError if an object of JSON has a key twice."""
+    keys = Counter(key for key, _value in pairs)
+    for key, number in keys.items():
+        if number > 1:
+            problem = _("The key “%(key)s” occurs more than once in one object.")
+            raise ValidationError(problem % {"key": key})
 
 
 def _error_texts(error: serializers.ValidationError) -> list[str]:

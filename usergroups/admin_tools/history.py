@@ -54,6 +54,7 @@ LABELS = (
     gettext_noop("Collection"),
     gettext_noop("Mapping"),
     gettext_noop("Note"),
+    gettext_noop("Notes"),
     gettext_noop("Properties"),
     gettext_noop("Tags"),
 )

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.db.announcements import NOTES
 from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import acting_as
 
@@ -161,7 +162,10 @@ class OperatorAdmin(
         changed = changed_fields(form)
         if not changed:
             return
-        if hasattr(obj, "updated_at"):
+        # Applications would see a new ETag although nothing that they see has
+        # changed.
+        has_only_notes = changed == [NOTES]
+        if hasattr(obj, "updated_at") and not has_only_notes:
             obj.updated_at = timezone.now()
             changed.append("updated_at")
         self.update_fields(obj, changed)
@@ -200,6 +204,9 @@ class OperatorAdmin(
         context["show_delete"] = False  # The template has a button for it.
         obj = context.get("original")
         if obj is None:
+            fields = context["adminform"].form.fields
+            fixed = [fields[name].label for name in self.fixed_fields if name in fields]
+            context["fixed"] = fixed
             return super().render_change_form(request, context, *args, **kwargs)
         if request.method == "GET":
             form = context["adminform"].form

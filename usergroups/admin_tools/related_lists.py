@@ -6,13 +6,14 @@ from typing import NotRequired, TypedDict
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from .autocomplete import AutocompleteFilter
 from .lists import filter_name
-from .pages import M, PagesAdmin, can_view
+from .pages import M, PagesAdmin, can_view, change_url
 from .paginator import MAX_LISTED, bounded_count
 
 Link = tuple[str, str]
@@ -76,6 +77,16 @@ class RelatedListsAdmin(PagesAdmin[M]):
         name = str(self.opts.verbose_name_plural)
         url = f"{self.url_of('changelist')}?{urlencode(query)}"
         return {"name": name, "count": count, "url": url}
+
+    def response_post_save_add(
+        self, request: HttpRequest, obj: M
+    ) -> HttpResponseRedirect:
+        """Return to the page whose "Add … here" opened the form, if any."""
+        for field in self.opts.fields:
+            key = request.GET.get(field.name)
+            if field.is_relation and key == str(field.value_from_object(obj)):
+                return redirect(change_url(self.admin_site, getattr(obj, field.name)))
+        return super().response_post_save_add(request, obj)
 
     def get_related_links(
         self, request: HttpRequest, field_path: str, obj: models.Model

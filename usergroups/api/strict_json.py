@@ -50,6 +50,17 @@ _ZEROS_FOR_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _SUSPICIOUS_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
+class InvalidJSON(ValueError):
+    """The text is not JSON. ``line`` and ``column``, from 1, are the place of
+    the error.
+    """
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
 class TooManyValues(ValueError):
     """The JSON has more than MAX_VALUES values."""
 
@@ -79,11 +90,11 @@ def loads(body: bytes, depth: int = 0) -> Any:
     ``depth`` is the nesting depth of the place where the value will be stored.
 
     Raises ValueError, with a message for the client, if the text is not UTF-8
-    or not JSON, which includes NaN and Infinity, has more than MAX_VALUES
-    values (TooManyValues), is nested deeper than 64, or contains U+0000 or a
-    lone surrogate in a string or key, or a number that overflows a double
-    (Unstorable). Integers keep every digit. The last one of duplicate keys
-    wins.
+    or not JSON (InvalidJSON), contains NaN or Infinity, has more than
+    MAX_VALUES values (TooManyValues), is nested deeper than 64, or contains
+    U+0000 or a lone surrogate in a string or key, or a number that overflows a
+    double (Unstorable). Integers keep every digit. The last one of duplicate
+    keys wins.
     """
     _check_structure(body, MAX_DEPTH - depth)
     try:
@@ -140,7 +151,8 @@ def _decode(decoder: json.JSONDecoder, text: str) -> Any:
     except orjson.JSONDecodeError:
         raise _too_large() from None
     except json.JSONDecodeError as error:
-        raise ValueError(_(NOT_JSON) % {"reason": error}) from None
+        message = _(NOT_JSON) % {"reason": error}
+        raise InvalidJSON(message, error.lineno, error.colno) from None
 
 
 def _check_structure(body: bytes, max_depth: int) -> None:

@@ -2,12 +2,32 @@
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import models, transaction
 from django.dispatch import Signal
 
-from usergroups.signals import actor, created, updated
+from usergroups.signals import actor, created, deleted, updated
+
+M = TypeVar("M", bound=models.Model)
+
+NOTES = "notes"
+"""The name of the field that only operators read. No signal has its value."""
+
+
+def announced_copy(instance: M, *, is_deleted: bool = False) -> M:
+    """Return a copy of an instance for receivers, in which the notes are not
+    loaded, or empty if the row is deleted and they cannot be loaded later.
+    """
+    copied = copy(instance)
+    values = vars(copied)
+    if NOTES not in values:
+        return copied
+    if is_deleted:
+        values[NOTES] = ""
+    else:
+        del values[NOTES]
+    return copied
 
 
 def announce(
@@ -30,7 +50,8 @@ def announce(
         return
     # The caller may still change the instances. For example, a view adds a
     # token's secret to show it in the response.
-    copies = [copy(instance) for instance in instances]
+    is_deleted = signal is deleted
+    copies = [announced_copy(each, is_deleted=is_deleted) for each in instances]
     writer = actor.get()
 
     def send() -> None:
@@ -59,7 +80,7 @@ def announce_update(
     """
     if not instances or not updated.has_listeners(type(instances[0])):
         return
-    names = set(written)
+    names = set(written) - {NOTES}
     fields = set()
     for field in instances[0]._meta.concrete_fields:
         if field.editable and names & {field.name, field.attname}:

@@ -3,12 +3,19 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.core.validators import MaxLengthValidator
 from django.db import models, router
 from django.db.models.signals import post_save
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .announcements import announce_save
+
+MAX_NOTES_LENGTH = 2_000
+"""The maximum number of characters of notes.
+
+Calls load them with the rows.
+"""
 
 
 class WritingModel(models.Model):
@@ -43,6 +50,26 @@ class WritingModel(models.Model):
         model = type(self)
         alias = using or router.db_for_write(model, instance=self)
         return model._default_manager.using(alias).filter(pk=self.pk).delete()
+
+
+class NotedModel(WritingModel):
+    """A model whose rows have notes that only operators read.
+
+    They are in no response of the API, in no export and in no signal.
+    """
+
+    notes = models.TextField(
+        _("notes"),
+        max_length=MAX_NOTES_LENGTH,
+        # A TextField checks its length only in forms.
+        validators=[MaxLengthValidator(MAX_NOTES_LENGTH)],
+        default="",
+        blank=True,
+        help_text=_("For operators only. Applications do not see the notes."),
+    )
+
+    class Meta:
+        abstract = True
 
 
 class DatedModel(WritingModel):

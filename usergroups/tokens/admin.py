@@ -48,7 +48,7 @@ USE_FIELDS = ("last_used", "last_used_address", "last_used_agent")
 class TokenAdmin(OperatorAdmin[T]):
     """An admin that issues, rotates and revokes tokens.
 
-    Only the name of a token can be edited.
+    Only the name of a token and its notes can be edited.
     """
 
     owner_form_fields: ClassVar[tuple[str, ...]]
@@ -85,8 +85,9 @@ class TokenAdmin(OperatorAdmin[T]):
 
     def get_fields(self, request: HttpRequest, obj: T | None = None) -> tuple[str, ...]:
         if obj is None:
-            return ("name", *self.owner_form_fields, "read_only", "lifetime")
-        fields = ("name", "expires", *self.owner_form_fields, "access", "created_at")
+            return ("name", *self.owner_form_fields, "read_only", "lifetime", "notes")
+        own_fields = (*self.owner_form_fields, "access", "created_at")
+        fields = ("name", "notes", "expires", *own_fields)
         if obj.last_used_at is None:
             return fields
         return (*fields, *USE_FIELDS)
@@ -288,11 +289,12 @@ class TokenAdmin(OperatorAdmin[T]):
         """Return the owner, the access, the state, the expiry and the last use
         of the token.
         """
-        owner = [getattr(row, name) for name in self.owner_form_fields]
+        owner_values = [getattr(row, name) for name in self.owner_form_fields[1:]]
         expires = format_html("{}: {}", gettext("expires"), self.expires(row))
         last_used = format_html("{}: {}", gettext("last used"), self.last_used(row))
         return [
-            *owner,
+            self.link_to(row.owner),
+            *owner_values,
             self.access(row),
             row.state.label,
             expires,

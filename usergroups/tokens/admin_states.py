@@ -82,7 +82,10 @@ def _only_row(tokens: TokenQuerySet[T]) -> Subquery:
 
 
 def state_sentence(token: Token) -> str:
-    """Return what the state of a token means for calls, and who revoked it."""
+    """Return what the state of a token means for calls, and who revoked it.
+
+    The page shows it after the name of the state.
+    """
     expires = relative_time(token.expires_at)
     scope = gettext("It can read and write.")
     if token.read_only:
@@ -91,9 +94,9 @@ def state_sentence(token: Token) -> str:
         case TokenState.REVOKED:
             return revoked_sentence(token)
         case TokenState.EXPIRED:
-            return format_html(gettext("Expired {}. Calls get 401."), expires)
+            return format_html(gettext("{}. Calls get 401."), expires)
         case TokenState.ROTATED:
-            text = gettext("Rotated {}, and expires {}. Until then, both tokens work.")
+            text = gettext("{}, and expires {}. Until then, both tokens work.")
             return format_html(text, relative_time(token.rotated_at), expires)
         case TokenState.EXPIRING:
             return format_html(gettext("Expires {}. {}"), expires, scope)
@@ -106,8 +109,8 @@ def revoked_sentence(token: Token) -> str:
     revoked = relative_time(token.revoked_at)
     operator = last_operator(token, token.revoked_at)
     if not operator:
-        return format_html(gettext("Revoked {}. Calls get 401."), revoked)
-    text = gettext("Revoked {time} by {operator}. Calls get 401.")
+        return format_html(gettext("{}. Calls get 401."), revoked)
+    text = gettext("{time} by {operator}. Calls get 401.")
     return format_html(text, time=revoked, operator=operator)
 
 

@@ -21,13 +21,13 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from usergroups.api.client_addresses import address_of
-from usergroups.db.announcements import announce
+from usergroups.db.announcements import announce, announced_copy
 from usergroups.db.compiled_statements import (
     CompiledSelectRelated,
     Parameter,
     parameters,
 )
-from usergroups.db.models import WritingModel
+from usergroups.db.models import NotedModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.db.waiting import atomic_without_waiting
@@ -221,7 +221,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             announce(created, successors, rows.db)
             # Announce copies, because the caller may add secrets to the
             # instances.
-            copies = [copy(successor) for successor in successors]
+            copies = [announced_copy(successor) for successor in successors]
             announce(rotated, tokens, rows.db, successors=copies)
             hints = [f"{old.hint}… → {new.hint}…" for old, new, _secret in issued]
             text = ", ".join(hints)[:MAX_TEXT]
@@ -369,7 +369,7 @@ threads proceed.
 """
 
 
-class Token(WritingModel):
+class Token(NotedModel):
     """A secret that authenticates its owner until it expires or is revoked.
 
     Only its digest and its hint are stored.

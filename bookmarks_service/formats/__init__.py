@@ -1,0 +1,1 @@
+"""The formats of times that differ from Django's, by language."""

@@ -1,0 +1,1 @@
+"""The formats of times in English."""
