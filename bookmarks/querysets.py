@@ -283,7 +283,7 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
             bookmarks.filter(pk__in=found)._delete()
             if found:
                 numbers = {user_group.pk: len(found)}
-                record_call(Kind.DELETION, self.model, numbers, bookmarks.db)
+                record_call(Kind.DELETED, self.model, numbers, bookmarks.db)
             return found
 
         try:
@@ -670,7 +670,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
 
     def record_deletions(self, rows: Sequence["Collection"], now: datetime) -> None:
         super().record_deletions(rows, now)
-        record_call(Kind.DELETION, self.model, owners(rows), self.db)
+        record_call(Kind.DELETED, self.model, owners(rows), self.db)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
         # without the bookmarks, because their foreign key does not cascade

@@ -28,12 +28,12 @@ on rows. They contain no values of the rows.
 
 
 class Kind(models.TextChoices):
-    CHANGE = "change", _("Change")
-    IMPORT = "import", _("Import")
-    EXPORT = "export", _("Export")
-    ROTATION = "rotation", _("Rotation")
-    REVOCATION = "revocation", _("Revocation")
-    DELETION = "deletion", _("Deletion")
+    CHANGED = "changed", _("Changed")
+    IMPORTED = "imported", _("Imported")
+    EXPORTED = "exported", _("Exported")
+    ROTATED = "rotated", _("Rotated")
+    REVOKED = "revoked", _("Revoked")
+    DELETED = "deleted", _("Deleted")
 
 
 class Event(models.Model):
@@ -166,7 +166,7 @@ def record_deletion(
     numbers of all deleted rows by the label of their model.
     """
     event = Event(
-        kind=Kind.DELETION,
+        kind=Kind.DELETED,
         actor=name_of(current_actor.get()),
         model=model._meta.label_lower,
         counts=counts,

@@ -165,7 +165,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         def rotate() -> "UserGroup":
             group = groups._update_version(versions=None, token=new_token)
             announce(signals.rotated, [group], groups.db)
-            record_call(Kind.ROTATION, self.model, owners([group]), groups.db)
+            record_call(Kind.ROTATED, self.model, owners([group]), groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)

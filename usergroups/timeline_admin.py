@@ -33,7 +33,7 @@ class Timeline(OperatorChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         events = list(self.result_list)
-        keys = [event.entry for event in events if event.kind == Kind.CHANGE]
+        keys = [event.entry for event in events if event.kind == Kind.CHANGED]
         entries = history().select_related("content_type").in_bulk(keys)
         for event in events:
             event.change = entries.get(event.entry)

@@ -38,7 +38,7 @@ def record_import(user_group: UserGroup, report: Report, using: str) -> None:
         REFUSED: report.refused,
     }
     events = new_events(
-        Kind.IMPORT,
+        Kind.IMPORTED,
         Bookmark,
         {user_group.pk: 1},
         counts=counts,
@@ -64,6 +64,6 @@ def record_export(user_group: UserGroup, file_format: str, **fields: str) -> Non
     """Record that the bookmarks of a user group were exported."""
     numbers = {user_group.pk: 1}
     events = new_events(
-        Kind.EXPORT, Bookmark, numbers, counts={}, text=file_format.upper(), **fields
+        Kind.EXPORTED, Bookmark, numbers, counts={}, text=file_format.upper(), **fields
     )
     record(events)

@@ -79,7 +79,7 @@ def test_the_timeline_has_what_operators_did(admin_client, user_group):
 
     [export, revocation, deletion, change] = timeline(admin_client, user_group)
 
-    assert export == ("admin", "Export · CSV")
+    assert export == ("admin", "Exported · CSV")
     assert revocation[0] == "admin"
     assert revocation[1].endswith("Revoked. ")
     assert deletion[1].startswith("3 bookmarks · Deleted. 3 bookmarks<details>")
@@ -98,7 +98,7 @@ def test_the_timeline_has_imports_with_their_refused_lines(admin_client, user_gr
 
     assert actor == "admin"
     assert text == (
-        f'Import · new: 1, refused: 1 · a.csv · <a href="{address}">Refused lines as '
+        f'Imported · new: 1, refused: 1 · a.csv · <a href="{address}">Refused lines as '
         "CSV</a>"
     )
     assert lines["Content-Disposition"] == 'attachment; filename="refused.csv"'
@@ -120,8 +120,8 @@ def test_the_timeline_has_what_commands_did(admin_client, user_group, tmp_path):
     call_command("export_bookmarks", str(tmp_path / "b.csv"), *options)
 
     assert timeline(admin_client, user_group) == [
-        ("export_bookmarks", "Export · CSV"),
-        ("import_bookmarks", "Import · new: 1 · a.jsonl"),
+        ("export_bookmarks", "Exported · CSV"),
+        ("import_bookmarks", "Imported · new: 1 · a.jsonl"),
     ]
 
 
@@ -150,13 +150,13 @@ def test_the_timeline_has_what_calls_did_in_bulk(
     group = f"{old}…"
     hints = [f"{token.hint}…" for token in tokens]
     assert timeline(admin_client, user_group) == [
-        (team, f"Revocation · 2 access tokens · {', '.join(hints)}"),
-        (team, "Rotation · 1 user group"),
-        (group, f"Rotation · 1 access token · {' → '.join(hints)}"),
-        (group, "Export · CSV"),
-        (group, "Import · new: 1"),
-        (group, "Deletion · 1 collection"),
-        (group, "Deletion · 2 bookmarks"),
+        (team, f"Revoked · 2 access tokens · {', '.join(hints)}"),
+        (team, "Rotated · 1 user group"),
+        (group, f"Rotated · 1 access token · {' → '.join(hints)}"),
+        (group, "Exported · CSV"),
+        (group, "Imported · new: 1"),
+        (group, "Deleted · 1 collection"),
+        (group, "Deleted · 2 bookmarks"),
     ]
 
 
@@ -270,7 +270,7 @@ def test_a_deletion_erases_the_values_and_leaves_one_event(
     remaining = LogEntry.objects.order_by("pk").values("pk", "object_id")
     assert list(remaining)[: len(entries)] == entries
     event = Event.objects.get(user_group=None)
-    assert event.kind == "deletion"
+    assert event.kind == "deleted"
     assert event.counts["usergroups.UserGroup"] == 1
     assert event.counts["bookmarks.Bookmark"] == 2
     assert event.actor in ("admin", f"{api_token.hint}…")
@@ -298,7 +298,7 @@ def test_old_values_are_erased_by_a_command(admin_client, user_group, capsys):
     now = timezone.now()
     old = LogEntry.objects.order_by("pk").first()
     LogEntry.objects.filter(pk=old.pk).update(action_time=now - timedelta(days=100))
-    imports = Event.objects.filter(kind="import")
+    imports = Event.objects.filter(kind="imported")
 
     imports.update(at=now - timedelta(days=31))
     capsys.readouterr()

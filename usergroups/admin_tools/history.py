@@ -161,7 +161,7 @@ def events_of(user: Any, entry: LogEntry, rows: Sequence[models.Model]) -> list[
     if entry.is_deletion() and is_user_group(rows[0]):
         return []
     return new_events(
-        Kind.CHANGE, type(rows[0]), owners(rows), actor=name_of(user), entry=entry.pk
+        Kind.CHANGED, type(rows[0]), owners(rows), actor=name_of(user), entry=entry.pk
     )
 
 

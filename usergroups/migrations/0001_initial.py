@@ -102,7 +102,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date/time')),
                 ('actor', models.CharField(max_length=255, verbose_name='by')),
-                ('kind', models.CharField(choices=[('change', 'Change'), ('import', 'Import'), ('export', 'Export'), ('rotation', 'Rotation'), ('revocation', 'Revocation'), ('deletion', 'Deletion')], max_length=10, verbose_name='kind')),
+                ('kind', models.CharField(choices=[('changed', 'Changed'), ('imported', 'Imported'), ('exported', 'Exported'), ('rotated', 'Rotated'), ('revoked', 'Revoked'), ('deleted', 'Deleted')], max_length=10, verbose_name='kind')),
                 ('model', models.CharField(max_length=100)),
                 ('counts', models.JSONField(default=dict)),
                 ('text', models.CharField(max_length=255)),

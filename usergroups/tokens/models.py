@@ -225,7 +225,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             announce(rotated, tokens, rows.db, successors=copies)
             hints = [f"{old.hint}… → {new.hint}…" for old, new, _secret in issued]
             text = ", ".join(hints)[:MAX_TEXT]
-            record_call(Kind.ROTATION, self.model, owners(tokens), rows.db, text)
+            record_call(Kind.ROTATED, self.model, owners(tokens), rows.db, text)
         return issued
 
     # Managers do not have this method, as with Django's delete().
@@ -246,7 +246,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             rows._by_pk(tokens).update(revoked_at=now)
             announce(revoked, tokens, rows.db)
             text = ", ".join(f"{token.hint}…" for token in tokens)[:MAX_TEXT]
-            record_call(Kind.REVOCATION, self.model, owners(tokens), rows.db, text)
+            record_call(Kind.REVOKED, self.model, owners(tokens), rows.db, text)
         return tokens
 
     # Managers do not have this method either.

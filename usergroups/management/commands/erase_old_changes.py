@@ -52,7 +52,7 @@ class Command(OperatorCommand):
             old = with_values(history().filter(action_time__lt=since))
             self.erase(old, erase_entries)
         events = Event.objects.using(router.db_for_write(Event))
-        named = events.filter(kind=Kind.IMPORT, at__lt=since).exclude(text="")
+        named = events.filter(kind=Kind.IMPORTED, at__lt=since).exclude(text="")
         self.erase(named, lambda some: some.update(text=""))
         refused = events.filter(at__lt=now - REFUSED_LINES_AGE)
         refused = refused.exclude(refused_lines="")
