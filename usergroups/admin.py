@@ -179,8 +179,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         user_groups = list(queryset)
         for each in user_groups:
-            scope = {"team": each.team_id, "environment": each.environment}
-            UserGroup.objects.rotate_token(each.provided_id, scope)
+            UserGroup.objects.rotate_token(each.provided_id, each.scope)
         message = gettext_noop("Rotated the user group token.")
         self.log_action(request, CHANGE, user_groups, message)
         number = intcomma(len(user_groups))

@@ -1,5 +1,6 @@
 """Teams, their user groups and their API tokens."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
@@ -10,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from .db.models import DatedModel, NotedModel
 from .db.stored_json import JSONObjectField, kept_json
-from .querysets import ErasingQuerySet, UserGroupQuerySet
+from .querysets import ErasingQuerySet, Scope, UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
 
@@ -96,7 +97,7 @@ class ApiToken(Token):
         permissions = [("revoke_apitoken", "Can revoke API token")]
 
     @property
-    def scope(self) -> dict[str, Any]:
+    def scope(self) -> Scope:
         """The fields that select the user groups of the token."""
         return {"team_id": self.team_id, "environment": self.environment}
 
@@ -200,11 +201,11 @@ class UserGroup(NotedModel, DatedModel):
         return f"{self.name} ({listed})"
 
     @property
-    def scope(self) -> dict[str, Any]:
+    def scope(self) -> Scope:
         """The ``scope`` of the API tokens that give access to the group."""
         return {"team_id": self.team_id, "environment": self.environment}
 
-    def assign(self, values: dict[str, Any]) -> bool:
+    def assign(self, values: Mapping[str, object]) -> bool:
         """Set these fields without saving the instance, and return whether
         they change. If so, set ``updated_at``.
         """

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
 
 from django.db import models
 from django.db.models.functions import Left
@@ -40,6 +40,13 @@ def name_begins_with(text: str) -> Exact:
     return Exact(Left("name", len(text)), text)
 
 
+class Scope(TypedDict):
+    """The fields that select the user groups of an API token."""
+
+    team_id: int
+    environment: str
+
+
 class Upserted(NamedTuple):
     """What an upsert did for an item."""
 
@@ -69,9 +76,8 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
     """Reads and writes user groups by ``provided_id``, the id that the client
     assigned.
 
-    The argument ``scope`` has the values of ``team`` and ``environment``, as
-    ``ApiToken.scope`` returns them. ``versions`` are the accepted values of
-    ``updated_at``, or None for any.
+    The argument ``scope`` is that of an ApiToken. ``versions`` are the accepted
+    values of ``updated_at``, or None for any.
     """
 
     recorded_fields = ("team", "environment", "provided_id")
@@ -89,15 +95,13 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
             for group in rows
         )
 
-    def in_scope(self, scope: Mapping[str, Any]) -> "UserGroupQuerySet":
+    def in_scope(self, scope: Scope) -> "UserGroupQuerySet":
         """Filter the groups of a team and environment, on the database for
         writes.
         """
         return self.for_write().filter(**scope)
 
-    def existing_ids(
-        self, provided_ids: Iterable[str], scope: Mapping[str, Any]
-    ) -> set[str]:
+    def existing_ids(self, provided_ids: Iterable[str], scope: Scope) -> set[str]:
         """Return those of the ids that groups have, in one query."""
         groups = self.in_scope(scope).filter(provided_id__in=provided_ids)
         return set(groups.values_list("provided_id", flat=True))
@@ -105,9 +109,9 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
     def update_by_provided_id(
         self,
         provided_id: str,
-        scope: Mapping[str, Any],
+        scope: Scope,
         versions: Sequence[datetime] | None = None,
-        **changes: Any,
+        **changes: object,
     ) -> "UserGroup":
         """Update the fields in ``changes`` and return the group.
 
@@ -154,7 +158,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
             raise self.model.DoesNotExist
         return self.get(token=token)
 
-    def rotate_token(self, provided_id: str, scope: Mapping[str, Any]) -> "UserGroup":
+    def rotate_token(self, provided_id: str, scope: Scope) -> "UserGroup":
         """Replace the group's token and return the group.
 
         Raises UserGroup.DoesNotExist.
@@ -173,7 +177,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
     def delete_by_provided_id(
         self,
         provided_id: str,
-        scope: Mapping[str, Any],
+        scope: Scope,
         versions: Sequence[datetime] | None = None,
     ) -> None:
         """Delete the group and its dependants.
@@ -185,7 +189,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         groups._delete_version(versions)
 
     def get_or_add(
-        self, provided_id: str, scope: Mapping[str, Any], fields: Mapping[str, Any]
+        self, provided_id: str, scope: Scope, fields: Mapping[str, object]
     ) -> tuple["UserGroup", bool]:
         """Return the group with this id, and whether it was created with
         ``fields``.
@@ -202,7 +206,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         )
 
     def estimate_upsert_size(
-        self, items: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]
+        self, items: Sequence[Mapping[str, Any]], scope: Scope
     ) -> int:
         """Estimate the size of the groups that ``upsert(items, scope)`` will
         return, in bytes of stored JSON.
@@ -224,7 +228,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         return sum(counts[provided_id] * size for provided_id, size in sizes.items())
 
     def upsert(
-        self, items: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]
+        self, items: Sequence[Mapping[str, Any]], scope: Scope
     ) -> list[Upserted]:
         """Update or create a group for each item.
 
@@ -234,7 +238,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         """
         groups = self.in_scope(scope)
         # Merge the items of each group.
-        wanted: dict[str, dict[str, Any]] = {}
+        wanted: dict[str, dict[str, object]] = {}
         for item in items:
             wanted.setdefault(item["provided_id"], {}).update(item)
         stored, created, changed = retry_on_conflict(
@@ -250,7 +254,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         return results
 
     def _upsert(
-        self, wanted: dict[str, dict[str, Any]], scope: Mapping[str, Any]
+        self, wanted: dict[str, dict[str, object]], scope: Scope
     ) -> tuple[dict[str, "UserGroup"], set[str], set[str]]:
         """Store the merged items, by id, in the current transaction.
 

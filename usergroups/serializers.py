@@ -61,7 +61,7 @@ class MappingField(ObjectField):
 
     child = DataSourceField()
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
             self.fail("not_an_object")
         problems: dict[str, Any] = {}
@@ -97,19 +97,19 @@ SEND_IN_QUERY = {
 }
 
 
-class UserGroupIdSerializer(serializers.Serializer[Any]):
+class UserGroupIdSerializer(serializers.Serializer[None]):
     """The id of a user group."""
 
     user_group_id = TextField(**ID)
 
 
-class UserGroupIdQuery(serializers.Serializer[Any]):
+class UserGroupIdQuery(serializers.Serializer[None]):
     """The id of a user group in the query string."""
 
     user_group_id = TextField(**ID, error_messages=SEND_IN_QUERY)
 
 
-class UserGroupTokenSerializer(serializers.Serializer[Any]):
+class UserGroupTokenSerializer(serializers.Serializer[None]):
     token = TextField(
         max_length=MAX_USER_GROUP_TOKEN_LENGTH, help_text="The user group token."
     )
@@ -122,7 +122,7 @@ class UserGroupTokenSerializer(serializers.Serializer[Any]):
 class EnvironmentField(serializers.CharField):
     """The name of an environment, or null for none."""
 
-    def to_representation(self, value: str) -> Any:
+    def to_representation(self, value: str) -> str | None:  # type: ignore[override]
         return value or None
 
 
@@ -269,7 +269,7 @@ class UserGroupDeletionListEnvelope(PageEnvelope):
     deletions = UserGroupDeletionSerializer(many=True)
 
 
-class UserGroupBatchSerializer(serializers.Serializer[Any]):
+class UserGroupBatchSerializer(serializers.Serializer[None]):
     user_groups = BatchField(child=UserGroupUpdateSerializer())
 
 
@@ -284,7 +284,7 @@ class UserGroupBatchEnvelope(Envelope):
     results = ResultsField(UserGroupResultSerializer)
 
 
-class UserGroupIdsSerializer(serializers.Serializer[Any]):
+class UserGroupIdsSerializer(serializers.Serializer[None]):
     """The ids of user groups."""
 
     user_group_ids = BatchField(

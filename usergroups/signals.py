@@ -6,7 +6,6 @@ loaded.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from django.dispatch import Signal
 
@@ -16,14 +15,14 @@ deleted = Signal()
 rotated = Signal()  # A user group got a new token, or tokens got their ``successors``.
 revoked = Signal()
 
-actor: ContextVar[Any] = ContextVar("actor", default=None)
+actor: ContextVar[object] = ContextVar("actor", default=None)
 """The ``actor`` of the signals: the token of an API call, or the argument of
 ``acting_as``.
 """
 
 
 @contextmanager
-def acting_as(writer: Any) -> Iterator[None]:
+def acting_as(writer: object) -> Iterator[None]:
     """Make ``writer`` the ``actor`` in the signals of all writes in the block."""
     actor_before = actor.set(writer)
     try:

@@ -1,6 +1,6 @@
 """The user group operations."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.db.models import ProtectedError, RestrictedError, Value
 from django.utils.encoding import escape_uri_path
@@ -17,7 +17,6 @@ from .api.page_queries import pop_paging
 from .api.pagination import Page
 from .api.parsers import BatchParser
 from .api.preconditions import PreconditionFailed, accepted_versions
-from .api.requests import APIRequest
 from .api.scan_pages import ScanPage
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants
@@ -222,7 +221,7 @@ class UserGroupBatchView(ApiTokenView):
         valid_results = map(self.result, stored)
         return self.respond({"results": batches.results(items, valid_results)})
 
-    def result(self, stored: Upserted) -> dict[str, Any]:
+    def result(self, stored: Upserted) -> dict[str, object]:
         return {
             "user_group": stored.user_group,
             "new_user_group": stored.created,
@@ -248,11 +247,11 @@ class UserGroupBatchDeletionView(ApiTokenView):
         )
         return self.respond({"results": batches.results(ids, deletions)})
 
-    def delete_item(self, provided_id: str, *, exists: bool) -> dict[str, Any]:
+    def delete_item(self, provided_id: str, *, exists: bool) -> dict[str, object]:
         """Delete a user group, in a transaction of its own, and return the
         result of its item.
         """
-        if cast(APIRequest, self.request).deadline.has_passed():
+        if self.request.deadline.has_passed():
             return batches.failed(TimeLimitExceeded())
         if not exists:
             return batches.failed(UserGroupNotFound())

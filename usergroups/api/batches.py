@@ -4,8 +4,8 @@ Successful and failed items have results of one schema, because generated
 clients in PHP have no type for a choice of two schemas.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -14,8 +14,13 @@ from rest_framework.exceptions import APIException, ValidationError
 from .body_fields import check_fields
 from .envelopes import SuccessField
 from .error_serializers import FailureTypeField, ProblemSerializer
-from .errors import MAX_PROBLEMS, failure
+from .errors import MAX_PROBLEMS, Failure, failure
 from .fields import TimestampField
+
+T = TypeVar("T")
+
+Result = Mapping[str, object]
+"""The result of an item, by the names of its fields."""
 
 MAX_ITEMS = 1000
 
@@ -25,20 +30,23 @@ more.
 """
 
 
-class FailedItem(dict[str, Any]):
+class FailedItem(dict[str, object]):
     """The result of an item that is invalid, or for which the operation
-    failed.
+    failed: its status, and the body of an error response.
     """
+
+    def __init__(self, status: int, body: Failure) -> None:
+        super().__init__(status=status, **body)
+        self.number_of_errors = len(body["errors"])
 
 
 def failed(exception: APIException, max_problems: int = MAX_PROBLEMS) -> FailedItem:
-    """Return the result of an item: its status and its body.
+    """Return the result of an item.
 
-    They are those that a single request with this error would get, except that
-    at most ``max_problems`` errors are listed.
+    Its status and its body are those that a single request with this error
+    would get, except that at most ``max_problems`` errors are listed.
     """
-    body = failure(exception, max_problems)
-    return FailedItem({"status": exception.status_code, **body})
+    return FailedItem(exception.status_code, failure(exception, max_problems))
 
 
 class BatchField(serializers.ListField):
@@ -59,34 +67,32 @@ class BatchField(serializers.ListField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_ITEMS, **kwargs)
 
-    def run_child_validation(self, data: Any) -> list[Any]:
+    def run_child_validation(self, data: Sequence[object]) -> list[object]:
         # DRF checks this only after it has validated all items.
         if len(data) > MAX_ITEMS:
             self.fail("max_length", max_length=MAX_ITEMS)
-        items = []
+        items: list[object] = []
         max_problems = MAX_PROBLEMS
         for item in data:
-            validated = self._validated(item, max_problems)
-            items.append(validated)
-            if isinstance(validated, FailedItem):
-                left = max_problems - len(validated["errors"])
+            # The fields of the item stop their validation at this number.
+            cast(dict[str, object], self.context)["max_problems"] = max_problems
+            try:
+                items.append(self._validated(item))
+            except ValidationError as invalid:
+                result = failed(invalid, max_problems)
+                items.append(result)
+                left = max_problems - result.number_of_errors
                 max_problems = max(left, MIN_PROBLEMS)
         return items
 
-    def _validated(self, item: Any, max_problems: int) -> Any:
-        """Return the validated data of an item, or a FailedItem."""
-        # A serializer would report this for a field ``non_field_errors``.
-        takes_object = isinstance(self.child, serializers.Serializer)
-        if takes_object and not isinstance(item, dict):
-            return failed(ValidationError(["Not a JSON object."], code="invalid"))
-        # The fields of the item stop their validation at this number.
-        cast(dict[str, Any], self.context)["max_problems"] = max_problems
-        try:
-            if isinstance(self.child, serializers.Serializer):
-                check_fields(item, self.child)
-            return self.child.run_validation(item)
-        except ValidationError as invalid:
-            return failed(invalid, max_problems)
+    def _validated(self, item: object) -> object:
+        """Return the validated data of an item. Raises ValidationError."""
+        if isinstance(self.child, serializers.Serializer):
+            # A serializer would report this for a field ``non_field_errors``.
+            if not isinstance(item, dict):
+                raise ValidationError(["Not a JSON object."], code="invalid")
+            check_fields(item, self.child)
+        return self.child.run_validation(item)
 
 
 @extend_schema_field({"type": "integer", "minimum": 0, "maximum": 1})
@@ -94,7 +100,7 @@ class DoneField(SuccessField):
     """The integer 1, or 0 in a FailedItem."""
 
 
-class ResultSerializer(serializers.Serializer[Any]):
+class ResultSerializer(serializers.Serializer[Mapping[str, object]]):
     """The result of an item of a batch."""
 
     # A subclass adds the fields of a successful result, with required=False,
@@ -127,7 +133,7 @@ class StoredResultSerializer(WriteResultSerializer):
     )
 
 
-class ResultsField(serializers.Field[Any, Any, Any, Any]):
+class ResultsField(serializers.Field[Iterable[Result], object, list[Result], object]):
     """The results of a batch: FailedItems, and dicts that ``result``, a
     subclass of ResultSerializer, serializes.
     """
@@ -143,17 +149,17 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
             del self.item_serializer.fields[name]
         # The fields that the schema requires and a FailedItem lacks. It has
         # changed nothing.
-        self.missing_in_failures: dict[str, Any] = {}
+        self.missing_in_failures: dict[str, object] = {}
         if issubclass(result, WriteResultSerializer):
             self.missing_in_failures = {"changed": False}
         # Describe this instance in the OpenAPI document.
         extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
 
-    def to_representation(self, value: Iterable[Any]) -> list[Any]:
+    def to_representation(self, value: Iterable[Result]) -> list[Result]:
         """Return the results as dicts of JSON, with the fields that a
         FailedItem lacks.
         """
-        represented: list[dict[str, Any]] = []
+        represented: list[Result] = []
         for item in value:
             if isinstance(item, FailedItem):
                 represented.append({**item, **self.missing_in_failures})
@@ -162,12 +168,14 @@ class ResultsField(serializers.Field[Any, Any, Any, Any]):
         return represented
 
 
-def valid(items: Iterable[Any]) -> list[Any]:
+def valid(items: Iterable[T | FailedItem]) -> list[T]:
     """Return the validated data of the valid items of a BatchField."""
     return [item for item in items if not isinstance(item, FailedItem)]
 
 
-def results(items: Iterable[Any], valid_results: Iterator[Any]) -> Iterator[Any]:
+def results(
+    items: Iterable[object], valid_results: Iterator[Result]
+) -> Iterator[Result]:
     """Yield the results of all items of a BatchField.
 
     The result of an invalid item is the item itself, a FailedItem.

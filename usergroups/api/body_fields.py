@@ -11,7 +11,7 @@ from .errors import MAX_PROBLEMS
 from .strict_json import UncheckedObject, Unstorable, check_storable
 
 
-def check_fields(data: Mapping[str, Any], serializer: Serializer[Any]) -> None:
+def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> None:
     """Raise ValidationError for fields with values that cannot be stored, or
     else for fields that the serializer does not know, because a misspelt one
     must not be lost.
@@ -47,7 +47,7 @@ def known_fields(serializer: type[Serializer[Any]]) -> frozenset[str]:
 
 
 def _unstorable_fields(
-    data: Mapping[str, Any], serializer: Serializer[Any]
+    data: Mapping[str, object], serializer: Serializer[Any]
 ) -> dict[str, list[ErrorDetail]]:
     """Return an error for each path whose value cannot be stored, but stop
     after more errors than a response may have.
@@ -64,8 +64,8 @@ def _unstorable_fields(
 
 
 def _values_by_path(
-    data: Mapping[str, Any], serializer: Serializer[Any]
-) -> Iterator[tuple[str, Any]]:
+    data: Mapping[str, object], serializer: Serializer[Any]
+) -> Iterator[tuple[str, object]]:
     """Yield the keys and values of an object, and those directly in its
     values, with their paths.
 

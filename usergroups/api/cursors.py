@@ -5,6 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from rest_framework import serializers
 
@@ -24,7 +25,10 @@ LATEST = datetime.max.replace(tzinfo=UTC)
 
 NOT_A_CURSOR = "Not a cursor of this list."
 
-Position = tuple[datetime, Any]
+Key = str | bytes | UUID
+"""The value of the unique field that orders rows with the same time."""
+
+Position = tuple[datetime, Key]
 """The position of a row: the value of its time field, and its key."""
 
 
@@ -38,7 +42,7 @@ class Cursor(NamedTuple):
     """
 
     time: datetime
-    key: Any
+    key: Key
     backwards: bool
     until: datetime | None
     list_digest: str
@@ -60,7 +64,7 @@ class Cursor(NamedTuple):
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
-    def decode(cls, text: str, key_type: Callable[[str], Any]) -> "Cursor":
+    def decode(cls, text: str, key_type: Callable[[str], Key]) -> "Cursor":
         """Return the cursor, with its key converted by ``key_type``.
 
         Raises ValueError if the text is not one that ``encode`` returns.
@@ -87,7 +91,7 @@ def text_of_time(time: datetime) -> str:
     return time.astimezone(UTC).isoformat()
 
 
-def text_of_key(key: object) -> str:
+def text_of_key(key: Key) -> str:
     """Return the text of a key, that of bytes in hexadecimal."""
     if isinstance(key, bytes):
         return key.hex()
@@ -111,7 +115,7 @@ class CursorField(serializers.CharField):
 
     default_error_messages = {"invalid": NOT_A_CURSOR}
 
-    def __init__(self, key_type: Callable[[str], Any], **kwargs: Any) -> None:
+    def __init__(self, key_type: Callable[[str], Key], **kwargs: Any) -> None:
         self.key_type = key_type
         help_text = (
             "The `cursor` parameter of a page's `next` or `previous` URL. It belongs "
@@ -119,7 +123,7 @@ class CursorField(serializers.CharField):
         )
         super().__init__(required=False, help_text=help_text, **kwargs)
 
-    def to_internal_value(self, data: str) -> Any:
+    def to_internal_value(self, data: str) -> Cursor:  # type: ignore[override]
         try:
             return Cursor.decode(data, self.key_type)
         except ValueError:

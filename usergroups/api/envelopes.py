@@ -1,5 +1,6 @@
 """The bodies of successful responses."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -7,19 +8,19 @@ from rest_framework import serializers
 
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
-class SuccessField(serializers.Field[Any, Any, int, Any]):
+class SuccessField(serializers.Field[object, object, int, object]):
     """The field ``success`` of a successful response, always the integer 1."""
 
     def __init__(self, **kwargs: Any) -> None:
         # "*", because the serialized dict has no such key
         super().__init__(source="*", **kwargs)
 
-    def to_representation(self, value: Any) -> int:
+    def to_representation(self, value: object) -> int:
         return 1
 
 
-class Envelope(serializers.Serializer[Any]):
+class Envelope(serializers.Serializer[Mapping[str, object]]):
     """The body of a successful response."""
 
-    # A subclass adds the response's other fields. It serializes a dict.
+    # A subclass adds the response's other fields. It serializes a mapping.
     success = SuccessField()

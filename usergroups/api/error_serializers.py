@@ -8,15 +8,16 @@ had 120 more types, and the client in Go did not compile.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from .errors import Failure, Problem
+
 ERROR_CODE = "The code of an error."
 
 
-def open_enumeration(description: str, values: Iterable[str]) -> dict[str, Any]:
+def open_enumeration(description: str, values: Iterable[str]) -> dict[str, object]:
     """Return the schema of a string that has one of these values, to which
     later versions may add others.
     """
@@ -62,7 +63,7 @@ class ErrorCodeField(serializers.CharField):
     """
 
 
-class ProblemSerializer(serializers.Serializer[Any]):
+class ProblemSerializer(serializers.Serializer[Problem]):
     code = ErrorCodeField()
     detail = serializers.CharField(
         help_text="An explanation for people; its wording may change."
@@ -80,7 +81,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     )
 
 
-class FailureSerializer(serializers.Serializer[Any]):
+class FailureSerializer(serializers.Serializer[Failure]):
     """The body of an error response."""
 
     success = FailedField()

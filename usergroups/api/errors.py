@@ -159,7 +159,7 @@ def failure_response(exception: exceptions.APIException) -> HttpResponse:
 
 @csrf_exempt
 @login_not_required
-def unknown_path(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+def unknown_path(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
     """Respond with 404 to any request.
 
     This is a view for any URL pattern, and a ``handler404``.

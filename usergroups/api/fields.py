@@ -41,7 +41,7 @@ class TextField(serializers.CharField):
             kwargs["min_length"] = 1
         super().__init__(trim_whitespace=False, **kwargs)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
         return data
@@ -53,7 +53,7 @@ class StrictBooleanField(serializers.BooleanField):
     Strings and numbers that BooleanField accepts are invalid.
     """
 
-    def to_internal_value(self, data: Any) -> bool:
+    def to_internal_value(self, data: object) -> bool:
         if not isinstance(data, bool):
             self.fail("invalid")
         return data
@@ -65,7 +65,7 @@ class StrictIntegerField(serializers.IntegerField):
     Strings that IntegerField accepts are invalid.
     """
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         if type(data) is not int:
             self.fail("invalid")
         return data
@@ -76,7 +76,7 @@ class ObjectField(serializers.DictField):
 
     default_error_messages = {"not_an_object": _("Not a JSON object.")}
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
             self.fail("not_an_object")
         return data
@@ -103,7 +103,7 @@ class TimestampField(serializers.DateTimeField):
     def to_representation(self, value: Any) -> str:
         return rfc_3339_text(value)
 
-    def to_internal_value(self, value: Any) -> datetime:
+    def to_internal_value(self, value: object) -> datetime:
         # The text of a value of another type does not match.
         text = str(value).upper()
         match = _RFC_3339.fullmatch(text)

@@ -23,7 +23,7 @@ class Order(models.TextChoices):
     OLDEST = "oldest"
 
 
-class PageQuery(serializers.Serializer[Any]):
+class PageQuery(serializers.Serializer[None]):
     """The query parameters of a list. Each list has a subclass of its own."""
 
     # A subclass adds its ``cursor``.

@@ -1,10 +1,11 @@
 """The size of the JSON on a page, computed by the database."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Func
+from django.db.models.sql.compiler import SQLCompiler
 
 from usergroups.db.stored_json import ByteLength, JSONObjectField
 
@@ -30,7 +31,9 @@ class RunningTotal(Func):
         self.direction = "ASC" if ascending else "DESC"
         super().__init__(F(time_field), F(key), *map(ByteLength, large))
 
-    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> Any:  # type: ignore[override]
+    def as_sql(  # type: ignore[override]
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
+    ) -> tuple[str, list[int]]:
         time, key, *sizes = compiled_parts(self, compiler)
         return total_sql(sizes, window_sql(time, key, self.direction)), []
 
@@ -56,7 +59,9 @@ class ValueWithinPage(Func):
         self.direction = "ASC" if ascending else "DESC"
         super().__init__(F(name), F(time_field), F(key), *map(ByteLength, large))
 
-    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> Any:  # type: ignore[override]
+    def as_sql(  # type: ignore[override]
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
+    ) -> tuple[str, list[int]]:
         value, time, key, *sizes = compiled_parts(self, compiler)
         window = window_sql(time, key, self.direction)
         fits = f"{total_sql(sizes, window)} <= %s"
@@ -65,7 +70,7 @@ class ValueWithinPage(Func):
         return sql, [MAX_PAGE_SIZE]
 
 
-def compiled_parts(expression: Func, compiler: Any) -> list[str]:
+def compiled_parts(expression: Func, compiler: SQLCompiler) -> list[str]:
     """Return the SQL of the source expressions, which have no parameters."""
     parts = expression.get_source_expressions()
     return [compiler.compile(part)[0] for part in parts]

@@ -4,11 +4,11 @@ Every page costs the same, because the query starts at the row whose position
 the cursor holds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
-from django.db.models import F, Field, Func, Model, QuerySet, Value
+from django.db.models import Expression, F, Field, Func, Model, QuerySet, Value
 from django.db.models.lookups import GreaterThan, LessThan
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
@@ -46,13 +46,17 @@ class RowValue(Func):
     output_field = Field()
 
 
+Comparison = Callable[[RowValue, RowValue], Expression]
+"""A lookup class, such as GreaterThan."""
+
+
 def compare_positions(
     model: type[Model],
     key: str,
     position: Position,
-    lookup: Any,
+    lookup: Comparison,
     time_field: str = CREATED,
-) -> Any:
+) -> Expression:
     """Return the condition that ``lookup``, such as GreaterThan, holds between
     a row's position and ``position``.
     """
@@ -222,7 +226,9 @@ class Page(Generic[M]):
     def _position(self, item: M) -> Position:
         return getattr(item, self.time_field), getattr(item, self.key)
 
-    def _compare(self, rows: QuerySet[M], position: Position, lookup: Any) -> Any:
+    def _compare(
+        self, rows: QuerySet[M], position: Position, lookup: Comparison
+    ) -> Expression:
         return compare_positions(
             rows.model, self.key, position, lookup, self.time_field
         )

@@ -1,13 +1,13 @@
 """Parse bodies that are JSON objects."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
 from . import conf, strict_json
 from .bodies import read_body
+from .requests import APIRequest
 
 
 class TooManyValuesInBody(ParseError):
@@ -29,10 +29,10 @@ class JSONObjectParser(BaseParser):
 
     def parse(
         self,
-        stream: Any,
+        stream: APIRequest,  # type: ignore[override]
         media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+        parser_context: Mapping[str, object] | None = None,
+    ) -> dict[str, object]:
         body = read_body(stream, self.max_size())
         try:
             value = strict_json.loads_unchecked(body)

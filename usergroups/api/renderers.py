@@ -1,7 +1,6 @@
 """Render responses."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 from rest_framework.renderers import JSONRenderer
@@ -16,9 +15,9 @@ class CompactJSONRenderer(JSONRenderer):
 
     def render(
         self,
-        data: Any,
+        data: object,
         accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
+        renderer_context: Mapping[str, object] | None = None,
     ) -> bytes:
         # so that JSONEncoder writes times, and keys may be integers, as in DRF
         options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME

@@ -16,21 +16,23 @@ class SerializerPool(threading.local):
     """
 
     def __init__(self) -> None:
-        self._serializers: dict[tuple[type[Serializer[Any]], bool], Any] = {}
+        self._serializers: dict[
+            tuple[type[Serializer[Any]], bool], Serializer[Any]
+        ] = {}
 
     @contextmanager
     def borrow(
         self,
         serializer_class: type[Serializer[Any]],
-        context: Mapping[str, Any],
+        context: Mapping[str, object],
         partial: bool = False,
-    ) -> Iterator[Any]:
+    ) -> Iterator[Serializer[Any]]:
         """Yield a serializer with this context.
 
         To validate, copy it, because validation stores the data and the errors
         in the serializer. The copy shares its fields.
         """
-        serializer = self.get(serializer_class, partial)
+        serializer: Any = self.get(serializer_class, partial)
         serializer.context.update(context)
         try:
             yield serializer
@@ -38,7 +40,9 @@ class SerializerPool(threading.local):
             # Release the request, to which the context refers.
             serializer.context.clear()
 
-    def get(self, serializer_class: type[Serializer[Any]], partial: bool) -> Any:
+    def get(
+        self, serializer_class: type[Serializer[Any]], partial: bool
+    ) -> Serializer[Any]:
         """Return the serializer of this class, without a context."""
         key = (serializer_class, partial)
         if key not in self._serializers:

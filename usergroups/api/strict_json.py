@@ -76,7 +76,7 @@ class Unstorable(ValueError):
         self.code = code
 
 
-class UncheckedObject(dict[str, Any]):
+class UncheckedObject(dict[str, object]):
     """An object of a JSON text in which some value cannot be stored.
 
     Numbers that overflow are infinite in it. ``check_storable`` finds the

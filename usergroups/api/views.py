@@ -19,6 +19,7 @@ from rest_framework.serializers import ListField, Serializer
 from rest_framework.views import APIView
 
 from usergroups.db.deletion import ProtectingError
+from usergroups.db.models import DatedModel
 from usergroups.signals import actor
 
 from . import conf
@@ -77,6 +78,7 @@ class BaseAPIView(APIView):
     max_query_length: ClassVar[int] = 8 * 1024
     """The maximum length of the query string, in bytes."""
 
+    request: APIRequest
     documented_method: str
     """The key of the mappings by method: the method of the request, or GET for
     HEAD.
@@ -93,13 +95,13 @@ class BaseAPIView(APIView):
     # DRF reads this attribute. URLs have no format suffix such as ".json".
     format_kwarg = None
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls) -> None:
         """Describe a method that overrides another one as that one is
         described, unless it is decorated itself.
 
         The OpenAPI document and the metrics read the attributes of a method.
         """
-        super().__init_subclass__(**kwargs)
+        super().__init_subclass__()
         for name in cls.http_method_names:
             method = vars(cls).get(name)
             overridden = getattr(super(cls, cls), name, None)
@@ -107,7 +109,7 @@ class BaseAPIView(APIView):
                 method.__dict__ = {**vars(overridden), **vars(method)}
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Any:
+    def as_view(cls, **initkwargs: object) -> Any:
         # Under ATOMIC_REQUESTS, Django would commit after the view has
         # returned, and the exception handler could not handle an error that
         # the commit raises.
@@ -125,7 +127,7 @@ class BaseAPIView(APIView):
         return headers
 
     def dispatch(
-        self, request: HttpRequest, *args: Any, **kwargs: Any
+        self, request: HttpRequest, *args: object, **kwargs: object
     ) -> HttpResponseBase:
         # The limits that count this call, with the owner that it counts for.
         self.counted_by: list[tuple[ConcurrencyLimit, Model]] = []
@@ -141,7 +143,7 @@ class BaseAPIView(APIView):
             actor.reset(actor_before)
 
     def initialize_request(
-        self, request: HttpRequest, *args: Any, **kwargs: Any
+        self, request: HttpRequest, *args: object, **kwargs: object
     ) -> Request:
         api_request = APIRequest(
             request,
@@ -157,7 +159,7 @@ class BaseAPIView(APIView):
         api_request.deadline = Deadline(conf.call_time_limit())
         return api_request
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         """Check what can be checked before the body is read.
 
         This is the method, the authentication, the rate limit, the permission,
@@ -166,16 +168,18 @@ class BaseAPIView(APIView):
         """
         negotiated = self.perform_content_negotiation(request)
         request.accepted_renderer, request.accepted_media_type = negotiated
-        method = cast(str, request.method)
+        method = str(request.method)
         if method not in self.allowed_methods:
             self.http_method_not_allowed(request)
-        self.documented_method = "GET" if method == "HEAD" else method
+        self.documented_method = method
+        if method == "HEAD":
+            self.documented_method = "GET"
         self.perform_authentication(request)
         self.check_throttles(request)
         self.check_permissions(request)
         if request.META.get("QUERY_STRING"):
-            self.check_query(cast(APIRequest, request))
-        self.limit_calls_in_progress(cast(APIRequest, request))
+            self.check_query(self.request)
+        self.limit_calls_in_progress(self.request)
         actor.set(request.auth)
 
     def perform_authentication(self, request: Request) -> None:
@@ -210,9 +214,15 @@ class BaseAPIView(APIView):
 
     def count_by(self, limit: ConcurrencyLimit) -> None:
         """Count the call by this limit until it ends. Raises Throttled."""
-        owner = cast(Any, self.request.auth).owner
+        owner = self.token_owner
         limit.begin(owner)
         self.counted_by.append((limit, owner))
+
+    @property
+    def token_owner(self) -> Model:
+        """The owner of the request's token."""
+        token: Any = self.request.auth
+        return cast(Model, token.owner)
 
     def is_costly(self, request: APIRequest) -> bool:
         """Return whether the call may take much time or memory.
@@ -233,7 +243,7 @@ class BaseAPIView(APIView):
         """
         check_query_length(request, self.max_query_length)
         method = self.documented_method
-        known: Mapping[str, Any] = {}
+        known: Mapping[str, object] = {}
         if self.has_query(method):
             known = pool.get(self.request_serializers[method], False).fields
         elif method not in {*self.request_serializers, *self.response_serializers}:
@@ -250,13 +260,13 @@ class BaseAPIView(APIView):
             raise RepeatedParameter(repeated)
 
     def finalize_response(
-        self, request: Request, response: Response, *args: Any, **kwargs: Any
+        self, request: Request, response: Response, *args: object, **kwargs: object
     ) -> Response:
         # DRF adds ``self.headers`` to the response.
-        self.headers.update(cast(APIRequest, request).rate_limit_headers)
+        self.headers.update(self.request.rate_limit_headers)
         return super().finalize_response(request, response, *args, **kwargs)
 
-    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+    def get_exception_handler(self) -> Callable[..., Response]:
         return exception_handler
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -276,10 +286,10 @@ class BaseAPIView(APIView):
         """
         if self.request.auth is None:
             return error
-        owner = cast(Any, self.request.auth).owner
+        owner = self.token_owner
         database = router.db_for_write(type(owner))
         explained: APIException
-        if type(owner).objects.using(database).contains(owner):
+        if type(owner)._default_manager.using(database).contains(owner):
             explained = DatabaseUnavailable()
         else:
             explained = InvalidToken()
@@ -294,17 +304,12 @@ class BaseAPIView(APIView):
         A PATCH request may omit required fields. Raises ValidationError.
         """
         method = self.documented_method
+        serializer_class = self.request_serializers[method]
         has_body = method not in self.methods_with_query
-        data: Any
-        if has_body:
-            data = self.request.data
-        else:
-            data = self.query_data(self.request_serializers[method])
-        with pool.borrow(
-            self.request_serializers[method],
-            self.get_serializer_context(),
-            partial=method == "PATCH",
-        ) as pooled:
+        data: Any = self.request.data if has_body else self.query_data(serializer_class)
+        context = self.get_serializer_context()
+        is_partial = method == "PATCH"
+        with pool.borrow(serializer_class, context, is_partial) as pooled:
             if has_body:
                 check_fields(data, pooled)
             serializer = copy(pooled)
@@ -313,25 +318,27 @@ class BaseAPIView(APIView):
             validated: dict[str, Any] = serializer.validated_data
         return validated
 
-    def query_data(self, serializer_class: type[Serializer[Any]]) -> dict[str, Any]:
+    def query_data(
+        self, serializer_class: type[Serializer[Any]]
+    ) -> dict[str, str | list[str]]:
         """Return the query parameters as data for a serializer: a list for a
         ListField, and the only value for any other field.
 
         With the dictionary of Django, DRF would read the data as that of an
         HTML form.
         """
-        parameters = cast(APIRequest, self.request).query_params
-        data: dict[str, Any] = parameters.dict()
-        for name, field in pool.get(serializer_class, False).fields.items():
-            if name in data and isinstance(field, ListField):
-                data[name] = parameters.getlist(name)
+        fields = pool.get(serializer_class, False).fields
+        data: dict[str, str | list[str]] = {}
+        for name, values in self.request.query_params.lists():
+            is_list = isinstance(fields.get(name), ListField)
+            data[name] = values if is_list else values[-1]
         return data
 
     def respond(
         self,
-        fields: Mapping[str, Any],
+        fields: Mapping[str, object],
         *,
-        etag_of: Any = None,
+        etag_of: DatedModel | None = None,
         status: int = 200,
         location: str | None = None,
     ) -> Response:
@@ -350,7 +357,7 @@ class BaseAPIView(APIView):
             data = serializer.to_representation(fields)
         return Response(data, status, headers=headers)
 
-    def get_serializer_context(self) -> dict[str, Any]:
+    def get_serializer_context(self) -> dict[str, object]:
         """Return the context of the serializers, as in DRF's generic views."""
         return {"request": self.request, "format": self.format_kwarg, "view": self}
 

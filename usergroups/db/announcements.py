@@ -36,7 +36,7 @@ def announce(
     using: str,
     *,
     raw: bool = False,
-    **arguments: Any,
+    **arguments: object,
 ) -> None:
     """Send the signal with copies of the instances when the transaction on the
     database ``using`` is committed.

@@ -12,16 +12,21 @@ sees them: a backend with a schema for each tenant, ``execute_wrapper``, or a
 debug toolbar.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Generic, TypeVar
 
 from django.db import connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.expressions import Col
 from django.db.models.sql import UpdateQuery
+from django.db.models.sql.compiler import SQLCompiler
 
 from .versions import versioned
 
 M = TypeVar("M", bound=models.Model)
+
+Converter = Callable[[object, Col, BaseDatabaseWrapper], object]
+"""Converts a value of the database to that of a field."""
 
 
 class Parameter(models.Expression):
@@ -33,9 +38,7 @@ class Parameter(models.Expression):
         super().__init__(output_field=field)
         self.name = name
 
-    def as_sql(
-        self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any
-    ) -> Any:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Any:
         # The parameter stands in the place of its value, so that
         # CompiledStatement.execute() can replace it.
         return "%s", [self]
@@ -60,25 +63,27 @@ class ModelColumns(Generic[M]):
     def __init__(
         self, model: type[M], using: str, deferred: Collection[str] = ()
     ) -> None:
-        options: Any = model._meta
-        fields = [each for each in options.concrete_fields if each.name not in deferred]
         self.model = model
-        self.names = [field.attname for field in fields]
-        self.column_names = [field.column for field in fields]
-        self.converted: list[tuple[int, Any, list[Any]]] = []
-        """The index, the column and the field's converters of each column whose
-        values are converted. Most have no converters.
+        self.names: list[str] = []
+        self.column_names: list[str] = []
+        self.converted: list[tuple[int, Col]] = []
+        """The index of each column whose values are converted, and the column.
+
+        Most have no converters.
         """
         connection = connections[using]
-        for index, field in enumerate(fields):
+        for field in model._meta.concrete_fields:
+            if field.name in deferred:
+                continue
             # A Col converts the values of a foreign key like those of the
             # field that it refers to.
-            column = field.get_col(options.db_table)
-            converters = column.get_db_converters(connection)
-            if converters or connection.ops.get_db_converters(column):
-                self.converted.append((index, column, converters))
+            column = field.get_col(model._meta.db_table)
+            if converters(column, connection):
+                self.converted.append((len(self.names), column))
+            self.names.append(field.attname)
+            self.column_names.append(str(field.column))
 
-    def select_from(self, rows: models.QuerySet[M]) -> tuple[str, tuple[Any, ...]]:
+    def select_from(self, rows: models.QuerySet[M]) -> tuple[str, Sequence[object]]:
         """Return the SQL that selects these columns of the rows of a queryset,
         and its parameters.
         """
@@ -86,16 +91,21 @@ class ModelColumns(Generic[M]):
         sql, params = query.get_compiler(rows.db).as_sql()
         return sql, params
 
-    def read(self, values: Sequence[Any], connection: BaseDatabaseWrapper) -> M:
+    def read(self, values: Sequence[object], connection: BaseDatabaseWrapper) -> M:
         """Return the instance that has the values of these columns."""
         converted = list(values)
-        for index, column, converters in self.converted:
-            # as in Django's SQLCompiler.get_converters(); those of the
-            # connection belong to one thread
-            all_converters = [*connection.ops.get_db_converters(column), *converters]
-            for convert in all_converters:
+        for index, column in self.converted:
+            for convert in converters(column, connection):
                 converted[index] = convert(converted[index], column, connection)
         return self.model.from_db(connection.alias, self.names, converted)
+
+
+def converters(column: Col, connection: BaseDatabaseWrapper) -> list[Converter]:
+    """Return the functions that convert the values of a column, as in Django's
+    ``SQLCompiler.get_converters()``.
+    """
+    of_database = connection.ops.get_db_converters(column)
+    return [*of_database, *column.get_db_converters(connection)]
 
 
 class CompiledStatement(Generic[M]):
@@ -105,7 +115,7 @@ class CompiledStatement(Generic[M]):
     """
 
     def __init__(
-        self, using: str, sql: str, params: Sequence[Any], columns: ModelColumns[M]
+        self, using: str, sql: str, params: Sequence[object], columns: ModelColumns[M]
     ) -> None:
         self.using = using
         self.sql = sql
@@ -117,7 +127,7 @@ class CompiledStatement(Generic[M]):
             if isinstance(param, Parameter)
         }
 
-    def execute(self, **values: Any) -> list[M]:
+    def execute(self, **values: object) -> list[M]:
         """Execute the statement with these values of its parameters, and
         return the instances of its rows.
         """
@@ -140,7 +150,7 @@ class CompiledStatement(Generic[M]):
             rows = cursor.fetchall()
         return [self.read(row, connection) for row in rows]
 
-    def read(self, row: Sequence[Any], connection: BaseDatabaseWrapper) -> M:
+    def read(self, row: Sequence[object], connection: BaseDatabaseWrapper) -> M:
         """Return the instance of a row."""
         return self.columns.read(row, connection)
 
@@ -183,7 +193,7 @@ class CompiledSelectRelated(CompiledStatement[M]):
         both = f"SELECT * FROM ({sql}) found CROSS JOIN ({related_sql}) related"  # noqa: S608
         super().__init__(rows.db, both, (*params, *related_params), columns)
 
-    def read(self, row: Sequence[Any], connection: BaseDatabaseWrapper) -> M:
+    def read(self, row: Sequence[object], connection: BaseDatabaseWrapper) -> M:
         """Return the instance of a row, whose last columns are those of the
         related row.
         """

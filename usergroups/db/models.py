@@ -27,8 +27,8 @@ class WritingModel(models.Model):
     class Meta:
         abstract = True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         post_save.connect(announce_save, sender=cls)
 
     def validate_fields(self, names: Iterable[str]) -> None:

@@ -147,7 +147,7 @@ class WritingQuerySet(models.QuerySet[M]):
         that deletes them. By default, deletions are not recorded.
         """
 
-    def release_dependants(self, keys: Sequence[Any]) -> None:
+    def release_dependants(self, keys: Sequence[object]) -> None:
         """Detach the dependants that are kept when the rows with these keys
         are deleted. By default, there are none.
         """
@@ -169,7 +169,9 @@ class WritingQuerySet(models.QuerySet[M]):
             if rows[: limit + 1].count() > limit:
                 raise TooManyDependants(rows.model)
 
-    def dependants(self, keys: Sequence[Any]) -> Iterator[models.QuerySet[Any]]:
+    def dependants(
+        self, keys: Sequence[object]
+    ) -> Iterator[models.QuerySet[models.Model]]:
         """Yield a queryset for each relation: the rows that are deleted with
         the rows that have these keys, except records of deletions.
 
@@ -183,13 +185,13 @@ class WritingQuerySet(models.QuerySet[M]):
             )
 
     def dependants_by_model(
-        self, keys: Sequence[Any]
-    ) -> dict[type[models.Model], models.QuerySet[Any]]:
+        self, keys: Sequence[object]
+    ) -> dict[type[models.Model], models.QuerySet[models.Model]]:
         """Return the rows of ``dependants()`` for each model.
 
         Several foreign keys may lead to a model. Each of its rows counts once.
         """
-        by_model: dict[type[models.Model], models.QuerySet[Any]] = {}
+        by_model: dict[type[models.Model], models.QuerySet[models.Model]] = {}
         for rows in self.dependants(keys):
             others = by_model.get(rows.model, rows.none())
             by_model[rows.model] = others | rows

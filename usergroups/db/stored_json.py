@@ -5,6 +5,7 @@ group, a small call takes a few milliseconds of CPU time instead of 300.
 """
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import reduce
 from operator import add
@@ -15,6 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 from django.db.models.query_utils import DeferredAttribute
+from django.db.models.sql.compiler import SQLCompiler
 
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -35,7 +37,7 @@ class DecodedAttribute(DeferredAttribute):
     from then on.
     """
 
-    def __get__(self, instance: Any, cls: Any = None) -> Any:
+    def __get__(self, instance: Any, cls: type[models.Model] | None = None) -> object:
         value = super().__get__(instance, cls)
         if isinstance(value, JSONText):
             value = json.loads(value)
@@ -63,12 +65,12 @@ class JSONObjectField(models.JSONField):
         return "text"
 
     def get_db_prep_value(
-        self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False
+        self, value: object, connection: BaseDatabaseWrapper, prepared: bool = False
     ) -> JSONText | None:
         return as_text(value)
 
     def from_db_value(
-        self, value: str | None, expression: Any, connection: BaseDatabaseWrapper
+        self, value: str | None, expression: object, connection: BaseDatabaseWrapper
     ) -> JSONText | None:
         """Mark the value as text that DecodedAttribute still has to decode."""
         if value is None:
@@ -116,7 +118,7 @@ def kept_json(old: str | None, new: str | None) -> str | None:
     return new
 
 
-def _exact(text: str) -> Any:
+def _exact(text: str) -> object:
     """Decode JSON with a tuple for each number, so that none is equal to a
     boolean.
     """
@@ -139,18 +141,18 @@ class KeptJSON(models.Func):
     output_field = models.TextField()
 
     def as_postgresql(
-        self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any
-    ) -> Any:
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
+    ) -> tuple[str, Sequence[object]]:
         template = (
             "(SELECT CASE WHEN old = new THEN new "
             r"WHEN strpos(old, '\u0000') > 0 OR strpos(new, '\u0000') > 0 THEN new "
             "WHEN old::jsonb = new::jsonb THEN old ELSE new END "
             "FROM (SELECT %(expressions)s OFFSET 0) AS texts (old, new))"
         )
-        return self.as_sql(compiler, connection, template=template, **context)
+        return self.as_sql(compiler, connection, template=template)
 
 
-def add_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+def add_function(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     """Add ``kept_json`` to the functions of a connection to SQLite.
 
     This is a receiver of Django's signal ``connection_created``.
@@ -170,8 +172,8 @@ class ByteLength(models.Func):
     output_field = models.IntegerField()
 
     def as_sqlite(
-        self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any
-    ) -> Any:
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
+    ) -> tuple[str, tuple[str | int, ...]]:
         # Before version 3.43, SQLite has no OCTET_LENGTH, and its LENGTH
         # counts bytes only in a BLOB.
         template = "LENGTH(CAST(%(expressions)s AS BLOB))"

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import models
-from django.db.models import Case, F, Func, Q, Value, When
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Case, Expression, F, Func, Q, Value, When
+from django.db.models.sql.compiler import SQLCompiler
 
 from .stored_json import JSONObjectField, KeptJSON
 
@@ -20,14 +22,16 @@ class IsSame(Func):
     template = "%(expressions)s"
     output_field = models.BooleanField()
 
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
+    ) -> tuple[str, tuple[str | int, ...]]:
         # SQLite knows IS NOT DISTINCT FROM only since version 3.39.
         return self.as_sql(compiler, connection, arg_joiner=" IS ", **context)
 
 
 def versioned(
-    model: type[models.Model], changes: Mapping[str, Any], now: Any
-) -> dict[str, Any]:
+    model: type[models.Model], changes: Mapping[str, object], now: Expression
+) -> dict[str, object]:
     """Return the values for an UPDATE that makes these changes, with that of
     ``updated_at``: ``now``, or the old time if the row has all values already.
 

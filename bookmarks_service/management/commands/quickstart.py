@@ -17,6 +17,7 @@ from django.db import transaction
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.management.base import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.querysets import Scope
 
 NAME = "quickstart"  # of the tokens that it issues
 
@@ -113,7 +114,7 @@ class Command(OperatorCommand):
         has something to show.
         """
         team, _ = Team.objects.get_or_create(name="Demo")
-        scope = {"team": team, "environment": ""}
+        scope = Scope(team_id=team.pk, environment="")
         user_group, _ = UserGroup.objects.get_or_add(
             "example_1", scope, {"name": "Example 1"}
         )
@@ -127,7 +128,7 @@ class Command(OperatorCommand):
                 "properties": {"plan": "pro"},
             }
             samples, _ = UserGroup.objects.get_or_add(
-                "example_2", {**scope, "environment": "Testing"}, fields
+                "example_2", Scope(team_id=team.pk, environment="Testing"), fields
             )
             documentation, _ = Collection.objects.get_or_create(
                 user_group=samples, name="Documentation"
