@@ -286,7 +286,7 @@ EXPECTED = {
     # The row with its owners, and a count for each list of related rows. For a
     # bookmark, its collection, and the same for the field.
     "usergroups_team page": 8,
-    "usergroups_usergroup page": 7,
+    "usergroups_usergroup page": 8,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
@@ -440,6 +440,7 @@ def test_the_page_of_a_group_links_to_forms_of_the_group(admin_client, user_grou
     links = related(admin_client, "usergroups_usergroup", user_group)
 
     assert {name: labels_of_links(each) for name, each in links.items()} == {
+        "timeline": [],
         "access tokens": ["Add access token here"],
         "collections": ["Add collection here"],
         "bookmarks": [
@@ -467,6 +468,7 @@ def test_pages_that_the_operator_may_not_open_are_not_linked(client, user_group)
     links = related(client, "usergroups_team", user_group.team)
 
     assert {name: labels_of_links(each) for name, each in links.items()} == {
+        "timeline": [],
         "user groups": ["Add user group here"],
         "bookmarks": [],
     }
