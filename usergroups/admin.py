@@ -1,7 +1,7 @@
 """The admin of teams, user groups and API tokens."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -18,6 +18,7 @@ from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import requires_confirmation
 from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
 from .admin_tools.history import RESTORE_PARAM
+from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
 from .admin_tools.related_lists import RelatedList
@@ -51,7 +52,7 @@ class EnvironmentFilter(admin.ChoicesFieldListFilter):
 
 @admin.register(Team)
 class TeamAdmin(OperatorAdmin[Team]):
-    list_display = ("name", "id_in_api")
+    list_display: tuple[str, ...] = ("name", "id_in_api")
     search_fields = ("name",)
     find_fields = ("name", "id")
     ordering = ("name",)
@@ -88,8 +89,17 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     """
 
     deferred_fields = JSON_FIELDS
-    list_display = ("name", "provided_id", "team_link", "environment_badge", "updated")
-    list_filter = (("team", AutocompleteFilter), ("environment", EnvironmentFilter))
+    list_display: tuple[str, ...] = (
+        "name",
+        "provided_id",
+        "team_link",
+        "environment_badge",
+        "updated",
+    )
+    list_filter: ClassVar[ListFilters] = (
+        ("team", AutocompleteFilter),
+        ("environment", EnvironmentFilter),
+    )
     list_select_related = ("team",)
     search_fields = ("name", "provided_id", "team__name")
     find_fields = ("name", "provided_id")

@@ -1,9 +1,9 @@
 """The list of what was done with user groups, which their pages link to."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.db import router
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,24 +20,11 @@ from .admin_tools.changes import (
     visible_models,
 )
 from .admin_tools.fields import is_valid_value
-from .admin_tools.lists import OperatorChangeList, ReadOnlyListAdmin
+from .admin_tools.lists import ReadOnlyListAdmin
 from .admin_tools.related_lists import RelatedListsAdmin
 from .events import Event, Kind, history
 
 LARGE_FIELDS = ("refused_lines", "user_group__mapping", "user_group__properties")
-
-
-class Timeline(OperatorChangeList):
-    """A list of events with the entries of the admin's history about them."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        events = list(self.result_list)
-        keys = [event.entry for event in events if event.kind == Kind.CHANGED]
-        entries = history().select_related("content_type").in_bulk(keys)
-        for event in events:
-            event.change = entries.get(event.entry)
-        self.result_list = events
 
 
 @admin.register(Event)
@@ -59,10 +46,12 @@ class TimelineAdmin(RelatedListsAdmin[Event], ReadOnlyListAdmin[Event]):
         page = self.page_path(route, self.refused_lines_view, "refused")
         return [page, *super().get_urls()]
 
-    def get_changelist(
-        self, request: HttpRequest, **kwargs: object
-    ) -> type[ChangeList]:
-        return Timeline
+    def complete_rows(self, request: HttpRequest, rows: Sequence[Any]) -> None:
+        """Set the entries of the admin's history about the changes."""
+        keys = [event.entry for event in rows if event.kind == Kind.CHANGED]
+        entries = history().select_related("content_type").in_bulk(keys)
+        for event in rows:
+            event.change = entries.get(event.entry)
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # Order a filtered list as an index does. Otherwise, PostgreSQL might

@@ -7,10 +7,10 @@ from django.db import Error
 from django.utils.translation import gettext_noop
 
 from bookmarks.models import Bookmark
+from usergroups.csv_cells import csv_line
 from usergroups.events import MAX_TEXT, Kind, new_events, record
 from usergroups.models import UserGroup
 
-from .comma_separated import csv_line
 from .report import RefusedRecord, Report, printable
 
 # The keys of the numbers.

@@ -16,6 +16,8 @@ COLUMNS = {
         "team_link",
         "environment_badge",
         "updated",
+        "number_of_bookmarks",
+        "last_use",
     ],
     "usergroups/apitoken": [
         "name_and_hint",

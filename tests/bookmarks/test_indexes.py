@@ -232,7 +232,7 @@ def test_the_count_of_active_tokens_reads_no_others(user_group):
         + [{}] * 5
         + [{"expires_at": future}] * 6
     )
-    AccessToken.objects.bulk_create(
+    tokens = [
         AccessToken(
             user_group=user_group,
             digest=n.to_bytes(32, "big"),
@@ -240,7 +240,9 @@ def test_the_count_of_active_tokens_reads_no_others(user_group):
             **state,
         )
         for n, state in enumerate(states)
-    )
+    ]
+    # PostgreSQL takes at most 65,535 parameters.
+    AccessToken.objects.bulk_create(tokens, batch_size=1000)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 

@@ -7,7 +7,6 @@ display.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from django import forms
@@ -18,7 +17,6 @@ from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
@@ -72,7 +70,6 @@ def log_rows(
     user: Any,
     flag: int,
     messages: Sequence[tuple[models.Model, object]],
-    at: datetime | None = None,
 ) -> list[LogEntry]:
     """Write an entry of the history for each row, with its message, in one
     statement, and the events of the user groups that own the rows.
@@ -89,7 +86,6 @@ def log_rows(
             object_repr=kept_name(row, flag),
             action_flag=flag,
             change_message=text,
-            action_time=at or timezone.now(),
         )
         entries.append(entry)
     LogEntry.objects.bulk_create(entries)
@@ -108,7 +104,6 @@ def log_action(
     *,
     filters: str = "",
     counts: Mapping[str, int] | None = None,
-    at: datetime | None = None,
 ) -> None:
     """Write one entry of the history for an action on rows of one model.
 
@@ -120,7 +115,7 @@ def log_action(
     if not rows:
         return
     if len(rows) == 1 and counts is None:
-        log_rows(user, flag, [(rows[0], message)], at)
+        log_rows(user, flag, [(rows[0], message)])
         return
     keys = [str(row.pk) for row in rows[:MAX_KEYS]]
     summary = {
@@ -132,14 +127,13 @@ def log_action(
     }
     parts = [{"rows": summary}]
     if len(rows) == 1:
-        log_rows(user, flag, [(rows[0], parts)], at)
+        log_rows(user, flag, [(rows[0], parts)])
         return
     entry = LogEntry.objects.create(
         user_id=user.pk,
         content_type=get_content_type_for_model(rows[0]),
         action_flag=flag,
         change_message=json.dumps(parts),
-        action_time=at or timezone.now(),
     )
     record(events_of(user, entry, rows))
 
@@ -180,23 +174,6 @@ def entries_of(row: models.Model) -> QuerySet[LogEntry]:
     return LogEntry.objects.filter(
         content_type=get_content_type_for_model(row), object_id=str(row.pk)
     )
-
-
-def last_operator(row: models.Model, at: datetime | None) -> str:
-    """Return the name of the user for whom the history has an entry about rows
-    of this model at exactly this time, or an empty text.
-
-    Changes by the API have no entries.
-    """
-    if at is None:
-        return ""
-    entries = LogEntry.objects.filter(
-        content_type=get_content_type_for_model(row), action_time=at
-    )
-    entry = entries.select_related("user").first()
-    if entry is None:
-        return ""
-    return operator_name(entry)
 
 
 def message_of(entry: LogEntry) -> str:

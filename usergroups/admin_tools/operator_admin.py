@@ -82,7 +82,9 @@ class OperatorAdmin(
         return self.link_to(row.team)
 
     @admin.display(description=_("environment"), ordering="environment")
-    def environment_badge(self, row: BelongsToTeam) -> str:
+    def environment_badge(self, row: BelongsToTeam) -> str | None:
+        if not row.environment:
+            return None
         return badge(row.environment.lower(), row.environment)
 
     @admin.display(description=_("created"), ordering="created_at")

@@ -27,6 +27,8 @@ class RelatedList(TypedDict):
     count: str
     url: str
     links: NotRequired[list[Link]]
+    summary: NotRequired[str]
+    """What the page says about the rows."""
 
 
 class RelatedListsAdmin(PagesAdmin[M]):
@@ -62,6 +64,7 @@ class RelatedListsAdmin(PagesAdmin[M]):
                 query = {f"{field_path}__{key_name}__exact": obj.pk}
                 related = self.related_list(request, query)
                 related["links"] = self.get_related_links(request, field_path, obj)
+                related["summary"] = self.get_related_summary(request, field_path, obj)
                 yield related
 
     def related_list(
@@ -77,6 +80,12 @@ class RelatedListsAdmin(PagesAdmin[M]):
         name = str(self.opts.verbose_name_plural)
         url = f"{self.url_of('changelist')}?{urlencode(query)}"
         return {"name": name, "count": count, "url": url}
+
+    def get_related_summary(
+        self, request: HttpRequest, field_path: str, obj: models.Model
+    ) -> str:
+        """Return what the page of ``obj`` says about its rows of this list."""
+        return ""
 
     def response_post_save_add(
         self, request: HttpRequest, obj: M

@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin.models import ADDITION, CHANGE
 from django.contrib.auth import get_permission_codename
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Q
+from django.db.models import Model, Q
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
@@ -33,11 +33,13 @@ from .admin_states import (
     ROTATED,
     SUCCESSOR,
     TokenStateFilter,
+    refusals_sentence,
     state_sentence,
     successor_sentence,
     with_rotations,
 )
-from .models import Token, TokenQuerySet
+from .models import MAX_OPERATOR_LENGTH, Token, TokenQuerySet
+from .owner_summary import summarize
 
 T = TypeVar("T", bound=Token)
 
@@ -175,6 +177,8 @@ class TokenAdmin(OperatorAdmin[T]):
         if token.predecessor:
             link = self.link_to_token(token.predecessor)
             parts.append(format_html(gettext("It replaces {}."), link))
+        if token.last_refused_at is not None:
+            parts.append(refusals_sentence(token))
         return format_html_join(" ", "{}", [[part] for part in parts])
 
     def link_to_token(self, fields: dict[str, Any]) -> str:
@@ -203,6 +207,16 @@ class TokenAdmin(OperatorAdmin[T]):
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: T) -> str:
         return relative_time(token.last_used_at) or gettext("Never")
+
+    # The page of an owner
+
+    def get_related_summary(
+        self, request: HttpRequest, field_path: str, obj: Model
+    ) -> str:
+        if field_path != self.model.owner_field:
+            return ""
+        tokens = self.get_queryset(request).filter(**{field_path: obj})
+        return summarize(tokens.select_related(None), self.link_to)
 
     # Actions
 
@@ -236,10 +250,8 @@ class TokenAdmin(OperatorAdmin[T]):
     )
     def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
         tokens = list(queryset)
-        revoked = queryset.revoke()
-        if revoked:
-            at = revoked[0].revoked_at
-            self.log_action(request, CHANGE, revoked, REVOKED, at=at)
+        revoked = queryset.revoke(by=operator_of(request))
+        self.log_action(request, CHANGE, revoked, REVOKED)
         others = len(tokens) - len(revoked)
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
         return text % {"revoked": intcomma(len(revoked)), "others": intcomma(others)}
@@ -259,7 +271,7 @@ class TokenAdmin(OperatorAdmin[T]):
     def rotate(
         self, request: HttpRequest, queryset: TokenQuerySet[T], grace: timedelta
     ) -> HttpResponse | str:
-        issued = queryset.rotate(grace)
+        issued = queryset.rotate(grace, by=operator_of(request))
         if not issued:
             return gettext(
                 "Only active tokens without a successor can be rotated. Nothing was "
@@ -276,14 +288,13 @@ class TokenAdmin(OperatorAdmin[T]):
         returned: two for one token, or one for several.
         """
         old, new, _secret = issued[0]
-        at = old.rotated_at
         if len(issued) > 1:
             tokens = [token for token, _new, _secret in issued]
             message = gettext_noop("Rotated.")
-            self.log_action(request, CHANGE, tokens, message, at=at)
+            self.log_action(request, CHANGE, tokens, message)
             return
-        log_rows(request.user, CHANGE, [(old, f"{ROTATED}: {new.hint}…")], at)
-        log_rows(request.user, ADDITION, [(new, f"{SUCCESSOR}: {old.hint}…")], at)
+        log_rows(request.user, CHANGE, [(old, f"{ROTATED}: {new.hint}…")])
+        log_rows(request.user, ADDITION, [(new, f"{SUCCESSOR}: {old.hint}…")])
 
     def details(self, row: T) -> list[object]:
         """Return the owner, the access, the state, the expiry and the last use
@@ -331,3 +342,8 @@ class TokenAdmin(OperatorAdmin[T]):
             condition |= Q(digest=bytes.fromhex(text))
         hints = secret_format.hints_in(text, self.secret_prefix)
         return condition | Q(hint__in=hints)
+
+
+def operator_of(request: HttpRequest) -> str:
+    """Return the name of the operator to store with a token."""
+    return request.user.get_username()[:MAX_OPERATOR_LENGTH]
