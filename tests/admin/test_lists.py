@@ -292,7 +292,7 @@ EXPECTED = {
     # bookmark, its collection, and the same for the field. For the owner of
     # tokens, the newest of them.
     "usergroups_team page": 9,
-    "usergroups_usergroup page": 8,
+    "usergroups_usergroup page": 9,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
@@ -475,7 +475,6 @@ def test_pages_that_the_operator_may_not_open_are_not_linked(client, user_group)
     links = related(client, "usergroups_team", user_group.team)
 
     assert {name: labels_of_links(each) for name, each in links.items()} == {
-        "timeline": [],
         "user groups": ["Add user group here"],
         "bookmarks": [],
     }
