@@ -34,6 +34,7 @@ class AccessToken(Token):
     owner_field = "user_group"
     # large fields, which authentication does not load
     owner_deferred = ("mapping", "properties")
+    owner_copies = ("team", "environment")
 
     user_group = models.ForeignKey(
         UserGroup,
@@ -46,8 +47,8 @@ class AccessToken(Token):
             "group only."
         ),
     )
-    # The scope of the user group, which never changes, for an index on the
-    # tokens of all groups of a team. Their deletion cascades from the group.
+    # The scope of the user group, which changes only with the tokens, for an
+    # index on those of all groups of a team. Their deletion cascades from the group.
     team = models.ForeignKey(
         Team, models.DO_NOTHING, related_name="+", db_index=False, editable=False
     )

@@ -29,7 +29,7 @@ from usergroups.db.compiled_statements import (
     compile_select,
     parameters,
 )
-from usergroups.db.deletion import ProtectingError
+from usergroups.db.deletion import ProtectingError, TooManyDependants
 from usergroups.db.retry import retry_on_conflict
 from usergroups.events import Kind, owners, record_call
 from usergroups.models import UserGroup
@@ -62,6 +62,9 @@ MAX_FOUND = 100_000
 A URL may be in any number of collections, and given a thousand times.
 """
 
+MAX_MERGED = 1_000
+"""The maximum number of bookmarks that ``merge_into`` moves."""
+
 CONFLICT_DELETED = "A conflicting bookmark was deleted before it could be read."
 
 INSERT_ROW = "INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING"
@@ -72,6 +75,14 @@ UPDATABLE = ("title", "tags", "note")
 
 class TooManyFound(Exception):
     """More than MAX_FOUND ids belong to URLs."""
+
+
+class Merged(NamedTuple):
+    """What a merge of collections did, in numbers of bookmarks."""
+
+    moved: int
+    duplicates: int
+    """Those that were deleted."""
 
 
 class Stored(NamedTuple):
@@ -592,6 +603,22 @@ def merge(
     return merged, dropped_tags
 
 
+def additions(
+    duplicates: "Sequence[Bookmark]", collection: "Collection"
+) -> dict[UniqueKey, dict[str, Any]]:
+    """Return the tags and the notes of these bookmarks, for
+    ``update_by_unique_key`` of those with their URLs in the collection.
+    """
+    wanted: dict[UniqueKey, dict[str, Any]] = {}
+    for each in duplicates:
+        key = collection.pk, bytes(each.url_digest)
+        values = {"tags": each.tags, "note": each.note}
+        first = wanted.setdefault(key, values)
+        merged, _dropped_tags = merge(first, values)
+        first.update(merged)
+    return wanted
+
+
 def replace(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values, which replace those of the bookmark."""
     return dict(values)
@@ -672,6 +699,53 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
                 "A collection that another transaction created has been deleted."
             )
         return found
+
+    def merge_into(
+        self,
+        user_group: UserGroup,
+        kept: "Collection",
+        others: "Sequence[Collection]",
+    ) -> Merged:
+        """Move the bookmarks of the user group's collections ``others`` to the
+        collection ``kept``, and delete the others.
+
+        Of several bookmarks with the same URL, the one that is in ``kept``
+        already or else the oldest stays. It gets the tags of the others, and
+        the first of their notes if it has none. The others are deleted.
+
+        Raises TooManyDependants if there are more than MAX_MERGED bookmarks to
+        move.
+        """
+        collections = self.for_write().filter(user_group=user_group)
+        return retry_on_conflict(
+            lambda: collections._merge_into(user_group, kept, others), collections.db
+        )
+
+    def _merge_into(
+        self,
+        user_group: UserGroup,
+        kept: "Collection",
+        others: "Sequence[Collection]",
+    ) -> Merged:
+        """Do what ``merge_into`` does, in the current transaction."""
+        model: Any = self.model._meta.get_field("bookmarks").related_model
+        bookmarks: BookmarkQuerySet = model.objects.using(self.db)
+        of_group = bookmarks.filter(user_group=user_group)
+        inside = of_group.filter(collection__in=others).order_by("created_at", "pk")
+        to_move = list(inside[: MAX_MERGED + 1])
+        if len(to_move) > MAX_MERGED:
+            raise TooManyDependants(model)
+        ids = [str(bookmark.pk) for bookmark in to_move]
+        outcomes = bookmarks.move_by_ids(user_group, ids, kept)
+        duplicates = []
+        for bookmark, (result, _moved) in zip(to_move, outcomes, strict=True):
+            if isinstance(result, Duplicate):
+                duplicates.append(bookmark)
+        bookmarks.update_by_unique_key(user_group, additions(duplicates, kept))
+        keys = [bookmark.pk for bookmark in duplicates]
+        of_group.filter(pk__in=keys).delete()
+        self.filter(pk__in=[other.pk for other in others]).delete()
+        return Merged(sum(moved for _result, moved in outcomes), len(duplicates))
 
     def _find_duplicate(
         self, user_group: UserGroup, changes: Mapping[str, Any]

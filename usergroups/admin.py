@@ -7,7 +7,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import capfirst
@@ -15,7 +15,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
-from .admin_tools.confirmations import requires_confirmation
+from .admin_tools.confirmations import ConfirmationForm, requires_confirmation
 from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
 from .admin_tools.history import RESTORE_PARAM
 from .admin_tools.lists import ListFilters
@@ -23,7 +23,8 @@ from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
 from .admin_tools.related_lists import RelatedList
 from .db.stored_json import stored_text
-from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
+from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
+from .querysets import ProvidedIdTaken
 from .serializers import UserGroupUpdateSerializer
 from .timeline_admin import TimelineAdmin
 from .tokens.admin import TokenAdmin
@@ -36,6 +37,20 @@ MAX_OPEN = 2_000
 """The number of characters of JSON above which the page of a user group shows
 it collapsed.
 """
+
+
+class EnvironmentForm(ConfirmationForm):
+    """The environment to which user groups move."""
+
+    environment = forms.ChoiceField(label=_("Environment"), required=False)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        present = {row.environment for row in self.rows}
+        offered = [("", gettext("No environment")), *Environment.choices]
+        field: Any = self.fields["environment"]
+        # without the one that all of them are in
+        field.choices = [each for each in offered if present != {each[0]}]
 
 
 class EnvironmentFilter(admin.ChoicesFieldListFilter):
@@ -57,6 +72,7 @@ class TeamAdmin(OperatorAdmin[Team]):
     find_fields = ("name", "id")
     ordering = ("name",)
     empty_text = _("A team owns user groups and API tokens.")
+    deletion_asks_for_name = True
 
     @admin.display(description="ID", ordering="id")
     def id_in_api(self, team: Team) -> str:
@@ -106,10 +122,16 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     secret_prefix = USER_GROUP_TOKEN_PREFIX
     autocomplete_fields = ("team",)
     ordering = ("-id",)
-    actions = ("reveal_token", "rotate_token", "delete_selected")
+    actions = (
+        "reveal_token",
+        "rotate_token",
+        "move_to_environment",
+        "delete_selected",
+    )
     object_actions = {
         "reveal_token": _("Reveal token"),
         "rotate_token": _("Rotate token"),
+        "move_to_environment": _("Move to another environment"),
     }
     empty_text = _("Applications create user groups with POST /api/user.")
 
@@ -185,6 +207,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
             "Each user group gets a new token. Dashboards that use the old token stop "
             "working."
         ),
+        irreversible=True,
     )
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         user_groups = list(queryset)
@@ -194,6 +217,48 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         self.log_action(request, CHANGE, user_groups, message)
         number = intcomma(len(user_groups))
         return gettext("User group tokens rotated: %(number)s.") % {"number": number}
+
+    @admin.action(
+        description=_("Move selected user groups to another environment"),
+        permissions=["change"],
+    )
+    @requires_confirmation(
+        _("Move %(rows)s to another environment"),
+        _(
+            "Applications then need an API token of the new environment. For those "
+            "with a token of the old one, the user groups are deleted, and POST "
+            "/api/user would create them again, without bookmarks. Access tokens keep "
+            "working, and bookmarks are kept."
+        ),
+        EnvironmentForm,
+    )
+    def move_to_environment(
+        self, request: HttpRequest, queryset: QuerySet[UserGroup], environment: str
+    ) -> str:
+        """Move user groups to an environment of their teams. If an id is taken
+        there, move none of them.
+        """
+        user_groups = [each for each in queryset if each.environment != environment]
+        name = environment or gettext("No environment")
+        for each in user_groups:
+            try:
+                UserGroup.objects.move_to_environment(
+                    each.provided_id, each.scope, environment
+                )
+            except ProvidedIdTaken:
+                transaction.set_rollback(True, queryset.db)
+                text = gettext(
+                    "Nothing was changed: “%(environment)s” has a user group with the "
+                    "provided id “%(id)s” already."
+                )
+                return text % {"environment": name, "id": each.provided_id}
+        message = gettext_noop("Moved to another environment")
+        former = sorted({each.environment or "-" for each in user_groups})
+        change = f"{', '.join(former)} → {environment or '-'}"
+        self.log_action(request, CHANGE, user_groups, f"{message}: {change}")
+        text = gettext("Moved to “%(environment)s”: %(number)s.")
+        number = intcomma(len(user_groups))
+        return text % {"environment": name, "number": number}
 
     def has_reveal_permission(self, request: HttpRequest) -> bool:
         if not self.has_view_permission(request):

@@ -5,6 +5,7 @@
 
 import html
 import re
+from collections import defaultdict
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
@@ -44,14 +45,18 @@ def open_confirmation_on_page(client, model, action, obj):
 
 
 def confirm(client, page, **fields):
-    """Submit the form of a confirmation page."""
+    """Submit the form of a confirmation page, with all rows checked unless
+    ``confirmed`` has the keys of some.
+    """
     # without the search form of the header
     form = page.content.decode().partition('<div id="content"')[2]
-    hidden = dict(
-        re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form)
-    )
+    data = defaultdict(list)
+    for name, value in re.findall(
+        r'<input type="(?:hidden|checkbox)" name="(\w+)" value="([^"]*)"', form
+    ):
+        data[name].append(value)
     address = page.context["address"]
-    return client.post(address, {**hidden, **fields}, follow=True)
+    return client.post(address, {**data, **fields}, follow=True)
 
 
 def act(client, model, action, *objects, query="", select_across="0", **fields):

@@ -34,7 +34,15 @@ FILTERS_PARAM = "_changelist_filters"
 a page was opened.
 """
 
-MAX_DESCRIBED = 20  # rows that a confirmation page or a message names
+MAX_DESCRIBED = 20
+"""The number of rows that a message names, or that a confirmation page lists
+before the others, which it shows on demand.
+"""
+
+MAX_CHOICES = 500
+"""The number of rows that a confirmation page lists with a check box. Django
+refuses forms with more than 1,000 fields.
+"""
 
 ConfirmedAction: TypeAlias = Callable[..., HttpResponse | str]
 AskingAction: TypeAlias = Callable[..., HttpResponse]
@@ -71,26 +79,46 @@ class ConfirmationForm(forms.Form):
         # There may be more rows than the action changes.
         if len(rows) == self.max_rows:
             self.limit = intcomma(self.max_rows)
-        self.descriptions = [model_admin.described(row) for row in rows[:MAX_DESCRIBED]]
-        others = len(rows) - len(self.descriptions)
-        if others:
-            text = ngettext("and %(number)s more", "and %(number)s more", others)
-            self.descriptions.append(text % {"number": intcomma(others)})
+        self.summary = model_admin.summary(rows)
+        choices = [(row.pk, model_admin.described(row)) for row in rows[:MAX_CHOICES]]
+        self.first_choices = choices[:MAX_DESCRIBED]
+        self.other_choices = choices[MAX_DESCRIBED:]
+        self.others = and_more(len(rows) - len(self.first_choices))
+        self.unlisted_rows = rows[MAX_CHOICES:]
+        self.unlisted = and_more(len(self.unlisted_rows))
+
+    @property
+    def has_check_boxes(self) -> bool:
+        """Whether single rows can be left out."""
+        return len(self.rows) > 1 and not self.refusals
+
+
+def and_more(number: int) -> str:
+    """Return a text about this number of rows, or an empty one if it is 0."""
+    if not number:
+        return ""
+    text = ngettext("and %(number)s more", "and %(number)s more", number)
+    return text % {"number": intcomma(number)}
 
 
 class Confirmation(NamedTuple):
-    """What the confirmation page of an action shows, and the action itself."""
+    """What the confirmation page of an action shows, and the action itself.
+
+    Buttons of an irreversible action are red.
+    """
 
     action: ConfirmedAction
     title: str | Promise
     text: str | Promise
     form_class: type[ConfirmationForm]
+    irreversible: bool
 
 
 def requires_confirmation(
     title: str | Promise,
     text: str | Promise,
     form_class: type[ConfirmationForm] = ConfirmationForm,
+    irreversible: bool = False,
 ) -> Callable[[ConfirmedAction], AskingAction]:
     """Decorate an admin action to ask for confirmation before it runs.
 
@@ -118,7 +146,7 @@ def requires_confirmation(
             is_whole_list = request.POST.get("select_across") == "1"
             return redirect(address, preserve_request=not is_whole_list)
 
-        confirmation = Confirmation(action, title, text, form_class)
+        confirmation = Confirmation(action, title, text, form_class, irreversible)
         ask.confirmation = confirmation  # type: ignore[attr-defined]
         return ask
 
@@ -132,6 +160,12 @@ class ConfirmingAdmin(PagesAdmin[M]):
     the action was started on the page of a row; and otherwise the filters of
     the list.
     """
+
+    def summary(self, rows: Sequence[M]) -> str:
+        """Return what a confirmation page says of all rows together, if
+        anything.
+        """
+        return ""
 
     def get_urls(self) -> list[URLPattern]:
         page = self.page_path("confirm/", self.confirm_view, "confirm", cacheable=True)
@@ -157,7 +191,9 @@ class ConfirmingAdmin(PagesAdmin[M]):
         except UNUSABLE:  # A filter has a malformed value.
             return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
         if not found:
-            text = gettext("The selected rows no longer exist. Nothing was changed.")
+            text = gettext(
+                "No rows were selected, or they no longer exist. Nothing was changed."
+            )
             messages.info(request, text)
             return redirect(self.previous_url(query, found))
         form = form_class(self, request, found)
@@ -202,7 +238,9 @@ class ConfirmingAdmin(PagesAdmin[M]):
         or of the selected rows, or of the filtered list.
         """
         if "confirmed" in request.POST:
-            return request.POST["confirmed"].split(",")
+            # Each check box has one key, and the hidden field those of the rows
+            # without one.
+            return ",".join(request.POST.getlist("confirmed")).split(",")
         if "keys" in query:
             return [query["keys"]]
         if request.method == "POST":
@@ -262,8 +300,8 @@ class ConfirmingAdmin(PagesAdmin[M]):
             "usergroups/admin/confirmation.html",
             str(confirmation.title) % names,
             form=form,
-            rows=form.rows,
             text=confirmation.text,
+            irreversible=confirmation.irreversible,
             address=self.url_of_confirmation(query),
             previous_url=self.previous_url(query, form.rows),
         )

@@ -147,7 +147,11 @@ class OperatorListAdmin(PagesAdmin[M]):
         widget = AutocompleteSelect(None, None)  # type: ignore[arg-type]
         own = forms.Media(
             css={"all": ["usergroups/admin.css"]},
-            js=["admin/js/jquery.init.js", "usergroups/admin.js"],
+            js=[
+                "admin/js/jquery.init.js",
+                "usergroups/change_form.js",
+                "usergroups/admin.js",
+            ],
         )
         return super().media + widget.media + own
 

@@ -219,7 +219,15 @@ class OperatorAdmin(
                 kwargs["form_url"] = request.path
         context["related"] = self.get_related(request, obj)
         context["buttons"] = self.get_buttons(request, obj)
+        context["irreversible"] = self.irreversible_actions()
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def irreversible_actions(self) -> list[str]:
+        """Return the names of the actions whose buttons are red."""
+        actions = {name: getattr(self, name) for name in self.object_actions}
+        return [
+            name for name, each in actions.items() if each.confirmation.irreversible
+        ]
 
     def get_buttons(
         self, request: HttpRequest, obj: M

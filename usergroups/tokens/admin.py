@@ -12,6 +12,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Model, Q
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
@@ -247,6 +248,7 @@ class TokenAdmin(OperatorAdmin[T]):
             "Requests with a revoked token are rejected immediately. This cannot be "
             "undone."
         ),
+        irreversible=True,
     )
     def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
         tokens = list(queryset)
@@ -295,6 +297,13 @@ class TokenAdmin(OperatorAdmin[T]):
             return
         log_rows(request.user, CHANGE, [(old, f"{ROTATED}: {new.hint}…")])
         log_rows(request.user, ADDITION, [(new, f"{SUCCESSOR}: {old.hint}…")])
+
+    def summary(self, rows: Sequence[T]) -> str:
+        """Return how many of the tokens were used in the last 24 hours."""
+        since = timezone.now() - timedelta(hours=24)
+        used = [row for row in rows if row.last_used_at and row.last_used_at >= since]
+        text = gettext("Used in the last 24 hours: %(used)s of %(all)s.")
+        return text % {"used": intcomma(len(used)), "all": intcomma(len(rows))}
 
     def details(self, row: T) -> list[object]:
         """Return the owner, the access, the state, the expiry and the last use

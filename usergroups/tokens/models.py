@@ -394,6 +394,9 @@ class Token(NotedModel):
     ``large_owner_fields`` contain them.
     """
 
+    owner_copies: ClassVar[tuple[str, ...]] = ()
+    """The fields of the owner that the token has as well, for an index."""
+
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     hint = models.CharField(
         _("hint"),
