@@ -224,7 +224,8 @@ def delete_in_the_admin(client, user_group, call):
 
 
 def delete_team_in_the_admin(client, user_group, call):
-    act(client, "usergroups_team", "delete_selected", user_group.team)
+    team = user_group.team
+    act(client, "usergroups_team", "delete_selected", team, name=team.name)
 
 
 def delete_with_the_api(client, user_group, call):
