@@ -72,8 +72,10 @@ def test_bookmarks_move_and_the_emptied_collections_are_deleted(
     ]
     assert sent[0].arguments["fields"] == {"collection"}
     assert set(sent[0].arguments["instances"]) == set(moved)
-    deletion, merge = LogEntry.objects.all()
-    assert str(merge) == f"Changed “{kept}” — Merged other collections into this one: 2"
+    deletion, change = LogEntry.objects.all()
+    assert (
+        str(change) == f"Changed “{kept}” — Merged other collections into this one: 2"
+    )
     assert deletion.is_deletion()
     assert '"number": 2' in deletion.change_message
 
