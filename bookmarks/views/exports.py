@@ -1,0 +1,60 @@
+"""The export of a file."""
+
+import logging
+from contextlib import closing
+from typing import Any
+
+from django.db import Error, router
+from django.http import StreamingHttpResponse
+
+from bookmarks import openapi, serializers
+from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
+from bookmarks.files.exporting import download, load
+from bookmarks.files.import_events import record_export
+from usergroups.api.requests import APIRequest
+from usergroups.db.waiting import atomic_without_waiting
+from usergroups.events import Event
+
+from .base import AccessTokenView
+
+logger = logging.getLogger(__name__)
+
+
+class ExportView(AccessTokenView):
+    request_serializers = {"GET": serializers.ExportQuery}
+    costly_methods = ("GET",)
+
+    @openapi.export_bookmarks
+    def get(self, request: APIRequest) -> StreamingHttpResponse:
+        query = self.validated_with_collection()
+        format_name = query["format"]
+        disposition = f'attachment; filename="bookmarks.{format_name}"'
+        options: dict[str, Any] = {
+            "content_type": f"{MEDIA_TYPES[format_name]}; charset=utf-8",
+            "headers": {"Content-Disposition": disposition},
+        }
+        if request.method == "HEAD":
+            return StreamingHttpResponse(**options)
+        collection = query.get("collection")
+        # The parameter is empty.
+        without_collections = "collection" in query and collection is None
+        items = load(
+            self.user_group, collection, without_collections=without_collections
+        )
+        # Close the items after an error, because they keep a transaction open.
+        with closing(items):
+            text = EXPORT_FORMATS[format_name].write(items)
+            response = download(text, request.deadline, **options)
+        self.record(format_name)
+        return response
+
+    def record(self, format_name: str) -> None:
+        """Record the export without waiting, because the call only reads.
+
+        An error is logged.
+        """
+        try:
+            with atomic_without_waiting(router.db_for_write(Event)):
+                record_export(self.user_group, format_name)
+        except Error:
+            logger.warning("Could not record an export.", exc_info=True)
