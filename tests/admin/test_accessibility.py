@@ -60,7 +60,7 @@ ADMIN = {
         "/admin/usergroups/usergroup/1/change/",
         "button[value=rotate_token]",
     ],
-    "delete user group": ["/admin/usergroups/usergroup/1/delete/"],
+    "delete team": ["/admin/usergroups/team/1/delete/"],
     "API tokens": ["/admin/usergroups/apitoken/"],
     "API tokens, sorted": ["/admin/usergroups/apitoken/?o=2"],
     "API token": ["/admin/usergroups/apitoken/2/change/"],
@@ -106,6 +106,7 @@ ADMIN = {
     "groups": ["/admin/auth/group/"],
     "group": ["/admin/auth/group/1/change/"],
     "changes": ["/admin/admin/logentry/"],
+    "timeline": ["/admin/usergroups/event/"],
     "change password": ["/admin/password_change/"],
 }
 """The pages of the admin: a path, and selectors of elements to click one after
