@@ -230,7 +230,8 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         scope: Scope,
         versions: Sequence[datetime] | None = None,
     ) -> None:
-        """Delete the group and its dependants.
+        """Delete the group and its dependants, if its version is one of
+        ``versions`` or these are None.
 
         Raises UserGroup.DoesNotExist, Modified or, unlike ``delete()``,
         TooManyDependants.

@@ -44,9 +44,9 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
         links = super().get_related_links(request, field_path, obj)
         if field_path != "user_group":
             return links
-        for name in EXPORT_FORMATS:
-            text = gettext("Export as %(format)s") % {"format": name.upper()}
-            query = urlencode({"user_group": obj.pk, "format": name})
+        for format_name in EXPORT_FORMATS:
+            text = gettext("Export as %(format)s") % {"format": format_name.upper()}
+            query = urlencode({"user_group": obj.pk, "format": format_name})
             links.append((text, f"{self.url_of('export')}?{query}"))
         return links
 
@@ -56,14 +56,15 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
         """
         if not self.has_view_permission(request):
             raise PermissionDenied
+        # Its get_object() returns None for an invalid key.
         group_admin: Any = self.admin_site.get_model_admin(UserGroup)
         key = request.GET.get("user_group", "")
         user_group = group_admin.get_object(request, key)
-        name = request.GET.get("format")
-        if user_group is None or name not in EXPORT_FORMATS:
+        format_name = request.GET.get("format")
+        if user_group is None or format_name not in EXPORT_FORMATS:
             raise Http404
         try:
-            response = export(user_group, name)
+            response = export(user_group, format_name)
         except StorageUnavailable:
             problem = gettext("The server cannot store the file. Try again later.")
         except TimeLimitExceeded:
@@ -73,7 +74,7 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
             )
         else:
             with acting_as(request.user):
-                record_export(user_group, name)
+                record_export(user_group, format_name)
             return response
         messages.error(request, problem)
         return redirect(change_url(self.admin_site, user_group))

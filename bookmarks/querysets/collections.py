@@ -199,11 +199,16 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
             bookmark.updated_at = now
         announce_update(released, self.db, ["collection"])
 
-    def _bookmarks_of_groups(self, keys: Sequence[Any]) -> "BookmarkQuerySet":
-        """Return all bookmarks of the user groups that have the collections
-        with these keys.
+    def _bookmarks_of_groups(
+        self, collection_keys: Sequence[Any]
+    ) -> "BookmarkQuerySet":
+        """Return all bookmarks of the user groups that have these collections.
+
+        Callers filter them by collection. Each statement about bookmarks
+        names the user groups, as Citus needs it.
         """
-        collections = self.order_by().filter(pk__in=keys)
+        collections = self.order_by().filter(pk__in=collection_keys)
+        # Several collections may have the same group.
         groups = set(collections.values_list("user_group", flat=True))
         return self._bookmarks().filter(user_group__in=groups)
 

@@ -326,12 +326,15 @@ def two_bookmarks(**fields):
 def test_bookmarks_are_found_by_title_and_the_last_one_added_is_listed_first(
     admin_client,
 ):
-    added_last, created_last = two_bookmarks()
+    added_last_but_dated_earlier, created_last = two_bookmarks()
     BookmarkFactory(title="Other")
 
     page = admin_client.get(url("bookmarks_bookmark_changelist"), {"q": "a title"})
 
-    assert list(page.context["cl"].result_list) == [added_last, created_last]
+    assert list(page.context["cl"].result_list) == [
+        added_last_but_dated_earlier,
+        created_last,
+    ]
     assert "A Title" in page.content.decode()
 
 
@@ -340,7 +343,7 @@ def test_bookmarks_of_a_group_or_a_collection_are_listed_by_time_of_creation(
     admin_client, filtered_by
 ):
     collection = CollectionFactory()
-    added_last, created_last = two_bookmarks(
+    added_last_but_dated_earlier, created_last = two_bookmarks(
         user_group=collection.user_group, collection=collection
     )
     key = {"user_group": collection.user_group_id, "collection": collection.pk}[
@@ -351,7 +354,10 @@ def test_bookmarks_of_a_group_or_a_collection_are_listed_by_time_of_creation(
         url("bookmarks_bookmark_changelist"), {f"{filtered_by}__id__exact": key}
     )
 
-    assert list(page.context["cl"].result_list) == [created_last, added_last]
+    assert list(page.context["cl"].result_list) == [
+        created_last,
+        added_last_but_dated_earlier,
+    ]
 
 
 @pytest.mark.parametrize(

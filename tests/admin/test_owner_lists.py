@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 INACTIVE = {"use": "inactive"}
 
 
-def columns(client, model):
+def counts_and_last_uses(client, model):
     """Return the number of bookmarks and the last use of each row of a list."""
     page = client.get(url(f"usergroups_{model}_changelist")).content.decode()
     cells = re.findall(
@@ -51,8 +51,11 @@ def test_the_lists_show_the_number_of_bookmarks_and_the_last_use(
     )
 
     # The newest user group comes first.
-    assert columns(admin_client, "usergroup") == [("1", "Never"), ("2", "3 hours ago")]
-    assert columns(admin_client, "team") == [("3", "2 days ago")]
+    assert counts_and_last_uses(admin_client, "usergroup") == [
+        ("1", "Never"),
+        ("2", "3 hours ago"),
+    ]
+    assert counts_and_last_uses(admin_client, "team") == [("3", "2 days ago")]
 
 
 def test_over_1000_bookmarks_are_not_counted(admin_client, user_group):
@@ -61,12 +64,12 @@ def test_over_1000_bookmarks_are_not_counted(admin_client, user_group):
         for number in range(1_000)
     ]
     Bookmark.objects.bulk_create(bookmarks)
-    assert columns(admin_client, "usergroup") == [("1,000", "Never")]
+    assert counts_and_last_uses(admin_client, "usergroup") == [("1,000", "Never")]
 
     BookmarkFactory(user_group=user_group)
 
-    assert columns(admin_client, "usergroup") == [("1,000+", "Never")]
-    assert columns(admin_client, "team") == [("1,000+", "Never")]
+    assert counts_and_last_uses(admin_client, "usergroup") == [("1,000+", "Never")]
+    assert counts_and_last_uses(admin_client, "team") == [("1,000+", "Never")]
 
 
 def test_user_groups_are_filtered_by_use(admin_client):

@@ -357,7 +357,10 @@ def test_an_update_takes_few_statements(user_group, different, writes):
 
 
 def test_each_bookmark_gets_its_own_values_exactly(user_group):
-    """Those that get values of the same fields share a statement."""
+    """One statement sets the fields of all of them.
+
+    Applications are not told of new dates.
+    """
     titles = ["\"'\\ \\u0041 %s {}", "é 😀 \u2028", " \t\n"]
     time = datetime(2021, 1, 1, 12, 30, 45, 123456, tzinfo=UTC)
     values = {

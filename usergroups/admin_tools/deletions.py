@@ -59,7 +59,8 @@ class DeletionForm(ConfirmationForm):
 
     def clean(self) -> None:
         super().clean()
-        # The action does not take the name.
+        # Remove the name from the arguments of the action. Only the form for
+        # one row has it, without outer spaces.
         typed = self.cleaned_data.pop("name", None)
         if typed is not None and typed != str(self.rows[0]).strip():
             self.add_error(None, gettext("This is another name."))

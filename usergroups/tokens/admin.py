@@ -168,8 +168,8 @@ class TokenAdmin(OperatorAdmin[T]):
         return f"{self.url_of('add')}?{urlencode(values)}"
 
     def sentences(self, token: Any) -> str:
-        """Return what the top of the token's page says: its state, and the
-        tokens that replaced it and that it replaces.
+        """Return what the top of the token's page says: its state, the tokens
+        that replaced it and that it replaces, and its refused calls.
         """
         parts = [state_sentence(token)]
         if token.successor:

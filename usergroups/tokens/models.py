@@ -226,8 +226,8 @@ class TokenQuerySet(WritingQuerySet[T]):
                 rotated_at=now, rotated_by=by, expires_at=expires_at
             )
             announce(created, successors, rows.db)
-            # Announce copies, because the caller may add secrets to the
-            # instances.
+            # announce() copies its instances, but not its other arguments. The
+            # caller may add secrets to the successors.
             copies = [announced_copy(successor) for successor in successors]
             announce(rotated, tokens, rows.db, successors=copies)
             hints = [f"{old.hint}… → {new.hint}…" for old, new, _secret in issued]

@@ -131,6 +131,7 @@ def test_a_call_does_not_delete_a_group_with_too_many_rows_of_the_host(
     call_usergroups, user_group, monkeypatch
 ):
     monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 2)
+    # The foreign key of a mention is the token of a group.
     for _ in range(3):
         Mention.objects.create(token=user_group)
 
