@@ -127,7 +127,7 @@ def test_links_to_bookmarks_are_escaped_and_send_no_referrer(admin_client):
     page = admin_client.get(
         url("bookmarks_bookmark_change", bookmark.pk)
     ).content.decode()
-    [link] = re.findall(r'<a [^>]*target="_blank"[^>]*>', page)
+    [link] = re.findall(r'<a href="https://[^>]*target="_blank"[^>]*>', page)
     assert 'href="https://example.com/?a=&quot;b&quot;&amp;c=&lt;d&gt;"' in link
     assert 'rel="noopener noreferrer"' in link
 
