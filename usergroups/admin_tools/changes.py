@@ -78,6 +78,7 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
     """
 
     list_title = _("Changes")
+    is_linked_by_find = True
     list_display = ("action_time", "operator", "changed_object", "change")
     list_display_links = None
     list_filter = (
