@@ -76,6 +76,19 @@ class AccessToken(Token):
                 fields=["team", "environment", "created_at", "digest"],
                 name="bookmarks_tokens_by_team",
             ),
+            # The lists of the API do not ask for unrevoked tokens, and therefore
+            # never read this index, which has tokens of all teams.
+            models.Index(
+                fields=["expires_at"],
+                condition=models.Q(revoked_at=None, expires_at__isnull=False),
+                name="bookmarks_tokens_by_expiry",
+            ),
+            # A call that is accepted writes no column of this index.
+            models.Index(
+                fields=["last_refused_at"],
+                condition=models.Q(last_refused_at__isnull=False),
+                name="bookmarks_refused_tokens",
+            ),
         ]
 
     def save(self, *args: Any, **kwargs: Any) -> None:

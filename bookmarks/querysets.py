@@ -461,20 +461,27 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
 
     def update_by_unique_key(
         self, user_group: UserGroup, wanted: Mapping[UniqueKey, Mapping[str, Any]]
-    ) -> int:
+    ) -> tuple[int, int]:
         """Update the user group's bookmarks with these unique keys to the
         values, by field name, that ``wanted`` has for each. Add its tags to
         those of the bookmark, and do not replace a note.
 
-        Return the number of bookmarks that changed. Call this in a
+        Return the number of bookmarks that changed, and of tags that were not
+        added because a bookmark has at most MAX_TAGS. Call this in a
         transaction.
         """
+        dropped_tags = 0
 
         def add_to(bookmark: "Bookmark", values: Mapping[str, Any]) -> dict[str, Any]:
-            return merge({"tags": bookmark.tags, "note": bookmark.note}, values)
+            nonlocal dropped_tags
+            current = {"tags": bookmark.tags, "note": bookmark.note}
+            merged, dropped = merge(current, values)
+            dropped_tags += dropped
+            return merged
 
         existing = self._by_unique_key(user_group, wanted, lock=True)
-        return len(self._update_locked(user_group, existing, wanted, add_to))
+        changed = self._update_locked(user_group, existing, wanted, add_to)
+        return len(changed), dropped_tags
 
     def _update_locked(
         self,
@@ -574,16 +581,22 @@ class BookmarkQuerySet(PublicIdQuerySet["Bookmark"]):
         return found
 
 
-def merge(current: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def merge(
+    current: Mapping[str, Any], values: Mapping[str, Any]
+) -> tuple[dict[str, Any], int]:
     """Return the values with ``current`` tags before the tags, and without the
-    note if there is one already.
+    note if there is one already. Also return the number of tags after
+    MAX_TAGS, which are dropped.
     """
     merged = dict(values)
+    dropped_tags = 0
     if "tags" in merged:
-        merged["tags"] = distinct([*current["tags"], *merged["tags"]])[:MAX_TAGS]
+        tags = distinct([*current["tags"], *merged["tags"]])
+        merged["tags"] = tags[:MAX_TAGS]
+        dropped_tags = len(tags[MAX_TAGS:])
     if current["note"]:
         merged.pop("note", None)
-    return merged
+    return merged, dropped_tags
 
 
 def additions(
@@ -597,7 +610,8 @@ def additions(
         key = collection.pk, bytes(each.url_digest)
         values = {"tags": each.tags, "note": each.note}
         first = wanted.setdefault(key, values)
-        first.update(merge(first, values))
+        merged, _dropped_tags = merge(first, values)
+        first.update(merged)
     return wanted
 
 

@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "usergroups/api": ["usergroups.db", "usergroups.signals"],
     "usergroups/admin_tools": [
         "usergroups.api",
+        "usergroups.csv_cells",
         "usergroups.db",
         "usergroups.signals",
     ],

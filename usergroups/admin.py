@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -19,6 +19,7 @@ from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import ConfirmationForm, requires_confirmation
 from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
 from .admin_tools.history import RESTORE_PARAM, log_rows
+from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
 from .admin_tools.related_lists import RelatedList
@@ -66,11 +67,12 @@ class EnvironmentFilter(admin.ChoicesFieldListFilter):
 
 @admin.register(Team)
 class TeamAdmin(OperatorAdmin[Team]):
-    list_display = ("name", "id_in_api")
+    list_display: tuple[str, ...] = ("name", "id_in_api")
     search_fields = ("name",)
     find_fields = ("name",)
     ordering = ("name",)
     empty_text = _("A team owns user groups and API tokens.")
+    deletion_asks_for_name = True
 
     def exact_condition(self, text: str) -> Q:
         """Also match the id, with the name that it has in the API.
@@ -114,8 +116,17 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     """
 
     deferred_fields = JSON_FIELDS
-    list_display = ("name", "provided_id", "team_link", "environment_badge", "updated")
-    list_filter = (("team", AutocompleteFilter), ("environment", EnvironmentFilter))
+    list_display: tuple[str, ...] = (
+        "name",
+        "provided_id",
+        "team_link",
+        "environment_badge",
+        "updated",
+    )
+    list_filter: ClassVar[ListFilters] = (
+        ("team", AutocompleteFilter),
+        ("environment", EnvironmentFilter),
+    )
     list_select_related = ("team",)
     search_fields = ("name", "provided_id", "team__name")
     find_fields = ("name", "provided_id")
@@ -212,6 +223,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
             "Each user group gets a new token. Dashboards that use the old token stop "
             "working."
         ),
+        irreversible=True,
     )
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         user_groups = list(queryset)

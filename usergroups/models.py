@@ -73,7 +73,11 @@ class ApiToken(Token):
     owner_field = "team"
 
     team = models.ForeignKey(
-        Team, models.CASCADE, related_name="api_tokens", verbose_name=_("team")
+        Team,
+        models.CASCADE,
+        related_name="api_tokens",
+        db_index=False,  # The first index below begins with the team.
+        verbose_name=_("team"),
     )
     environment = models.CharField(
         _("environment"),
@@ -90,6 +94,24 @@ class ApiToken(Token):
         verbose_name = _("API token")
         verbose_name_plural = _("API tokens")
         permissions = [("revoke_apitoken", "Can revoke API token")]
+        indexes = [
+            models.Index(
+                fields=["team", "created_at"], name="usergroups_tokens_by_team"
+            ),
+            # The lists of the API do not ask for unrevoked tokens, and therefore
+            # never read this index, which has tokens of all teams.
+            models.Index(
+                fields=["expires_at"],
+                condition=models.Q(revoked_at=None, expires_at__isnull=False),
+                name="usergroups_tokens_by_expiry",
+            ),
+            # A call that is accepted writes no column of this index.
+            models.Index(
+                fields=["last_refused_at"],
+                condition=models.Q(last_refused_at__isnull=False),
+                name="usergroups_refused_tokens",
+            ),
+        ]
 
     @property
     def scope(self) -> Scope:

@@ -8,8 +8,8 @@ from urllib.parse import quote
 from django.utils.text import capfirst
 
 from bookmarks.files import positions
-from bookmarks.files.comma_separated import csv_line
 from bookmarks.files.report import Report, printable
+from usergroups.csv_cells import csv_line
 from usergroups.models import UserGroup
 
 MAX_DETAILS = 200  # refused records, and names of collections

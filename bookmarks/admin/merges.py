@@ -69,8 +69,8 @@ class MergingAdmin(OwnedAdmin[Collection]):
             "The bookmarks move to the collection that stays, and the other "
             "collections are deleted. If several bookmarks have the same URL, the one "
             "in the collection that stays, or else the oldest, is kept. It gets the "
-            "tags of the others, and a note of theirs if it has none; the others are "
-            "deleted. This cannot be undone."
+            "tags of the others, up to 50 in all, and a note of theirs if it has none; "
+            "the others are deleted. This cannot be undone."
         ),
         MergeForm,
     )

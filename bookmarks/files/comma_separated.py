@@ -3,31 +3,26 @@ which only that of the URL is required.
 
 Spreadsheets run a cell that begins like a formula. An export therefore writes
 an apostrophe before such a cell, and an import removes it, but only from files
-with exactly the columns of an export. Where spreadsheets separate cells by
-semicolons, they ignore the commas and the quotation marks of an export, so
-that a cell also begins after a semicolon or a line break.
+with exactly the columns of an export.
 """
 
 import csv
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from io import StringIO
 from operator import methodcaller
 from typing import TextIO
 
 from django.utils.translation import gettext as _
 
 from bookmarks.models import Bookmark, Collection
+from usergroups.csv_cells import FORMULA, csv_line
 
 from .decoding import MAX_LINE, read_lines
 from .field_names import FieldMap
 from .records import FIELDS, FileRecord, InvalidRecord, to_dict
 from .tag_lists import comma_list
 
-# also after apostrophes, so that an import restores each cell exactly
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
-LATER_FORMULA = re.compile(rf"[;\r\n](?={FORMULA.pattern})")
 ESCAPED_LATER_FORMULA = re.compile(rf"([;\r\n])'(?={FORMULA.pattern})")
 
 DELIMITERS = ",;\t"
@@ -162,19 +157,20 @@ def read(text: TextIO) -> Iterator[FileRecord]:
                 yield InvalidRecord(line, problem)
                 return
             is_our_own = tuple(row) == FIELDS
-            rows.width = columns.length
-            # An export has all quotation marks.
-            rows.url_position = None if is_our_own else columns.url
+            rows.width = len(row)
+            if not is_our_own:
+                # An export has all quotation marks.
+                [rows.url_position] = columns.positions["url"]
             if is_our_own:
                 # No other character than the comma separates the tags.
                 columns.split = methodcaller("split", ",")
-        elif len(row) > columns.length and any(row[columns.length :]):
-            numbers = {"number": len(row), "columns": columns.length}
+        elif any(row[rows.width :]):
+            numbers = {"number": len(row), "columns": rows.width}
             problem = _("The row has %(number)s cells for %(columns)s columns.")
             yield InvalidRecord(line, problem % numbers)
         else:
-            missing = [""] * (columns.length - len(row))
-            cells = [*row[: columns.length], *missing]
+            missing = [""] * (rows.width - len(row))
+            cells = [*row[: rows.width], *missing]
             if is_our_own:
                 cells = [unescape(cell) for cell in cells]
             yield columns.record(line, cells)
@@ -182,12 +178,12 @@ def read(text: TextIO) -> Iterator[FileRecord]:
 
 def _problem_of_header(columns: FieldMap) -> str | None:
     """Return why no bookmarks can be read below a header, or None."""
-    if columns.length > MAX_COLUMNS:
+    if len(columns.names) > MAX_COLUMNS:
         problem = _(
             "The header has more than %(max)s columns, so no bookmarks can be read."
         )
         return problem % {"max": MAX_COLUMNS}
-    if columns.url == columns.length:
+    if not columns.positions["url"]:
         return _(
             "The header has no column named url, uri, href or link, so no bookmarks "
             "can be read."
@@ -204,25 +200,8 @@ def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
         yield csv_line([values.get(name) or "" for name in FIELDS])
 
 
-def csv_line(cells: Iterable[str]) -> str:
-    """Return a line of a CSV file, with an apostrophe before everything that a
-    spreadsheet would run as a formula.
-    """
-    text = StringIO()
-    csv.writer(text).writerow([escape(cell) for cell in cells])
-    return text.getvalue()
-
-
-def escape(cell: str) -> str:
-    """Return the cell with an apostrophe before each formula."""
-    # Most cells have none. search() takes a sixth of the time of sub().
-    if LATER_FORMULA.search(cell):
-        cell = LATER_FORMULA.sub(r"\g<0>'", cell)
-    return f"'{cell}" if FORMULA.match(cell) else cell
-
-
 def unescape(cell: str) -> str:
-    """Return the cell as it was before ``escape()``."""
+    """Return the cell as it was before ``csv_line()``."""
     if cell.startswith("'") and FORMULA.match(cell):
         cell = cell[1:]
     if ESCAPED_LATER_FORMULA.search(cell):

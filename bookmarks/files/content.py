@@ -44,6 +44,7 @@ DAMAGED_ZIP_ERRORS = (
     EOFError,
     IndexError,
     NotImplementedError,
+    OSError,
     OverflowError,
     RuntimeError,
     ValueError,
@@ -74,12 +75,10 @@ def open_content(
         return file, name
     try:
         return _unzipped(file, limit)
-    except DAMAGED_ZIP_ERRORS:
-        raise UnreadableFile(_("The ZIP is damaged or encrypted.")) from None
-    except OSError as error:
+    except DAMAGED_ZIP_ERRORS as error:
         # A damaged ZIP may name an offset to which a file cannot seek. Other
-        # errors are those of the disk.
-        if error.errno != EINVAL:
+        # errors of the system are those of the disk.
+        if isinstance(error, OSError) and error.errno != EINVAL:
             raise
         raise UnreadableFile(_("The ZIP is damaged or encrypted.")) from None
 

@@ -7,6 +7,7 @@ HTML. Here they are all as ``normalized`` returns them.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from django.utils.translation import gettext as _
 
@@ -88,6 +89,8 @@ IDENTIFIERS = {
     "id",
     "index",
     "meta",
+    "parent",
+    "parentid",
     "root",
     "slug",
     "type",
@@ -154,14 +157,21 @@ def texts(value: JsonValue) -> list[str]:
     """Return the texts and numbers in a value, in a list of values, and under
     TEXT_KEYS in an object among them.
     """
-    found: list[JsonValue] = []
+    found: list[str] = []
     for item in value if isinstance(value, list) else [value]:
+        parts = [item]
         if isinstance(item, dict):
-            found += [item.get(key) for key in TEXT_KEYS]
-        else:
-            found.append(item)
-    all_texts = [as_text(each) for each in found if each]
-    return [text for text in all_texts if text]
+            parts = [item.get(key) for key in TEXT_KEYS]
+        all_texts = map(as_text, filter(None, parts))
+        found += filter(None, all_texts)
+    return found
+
+
+def clean_url(url: JsonValue) -> JsonValue:
+    """Return the URL without white space around it, and without line breaks
+    and tabs, as browsers do.
+    """
+    return LINE_BREAKS.sub("", url.strip()) if isinstance(url, str) else url
 
 
 class FieldMap:
@@ -171,108 +181,96 @@ class FieldMap:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
-        self.length = len(names)
         # The position of each name. Of several equal names, the first counts.
-        self.found: dict[str, int] = {}
+        found: dict[str, int] = {}
         for position, name in enumerate(names):
-            self.found.setdefault(normalized(name), position)
+            found.setdefault(normalized(name), position)
+        # In the JSON files of Pinboard, the description is the title.
+        has_description = {"href", "description"} <= found.keys()
+        if has_description and found.keys().isdisjoint(NAMES["title"]):
+            found["title"] = found.pop("description")
         # Only Pinboard has the name "extended". It separates tags by spaces.
         self.split: Callable[[str], JsonValue] = split_tags
-        if "extended" in self.found:
+        if "extended" in found:
             self.split = str.split
-        self.rename_title_of_pinboard()
-        self.url = self.position("url")
-        self.title = self.position("title")
-        self.collection = self.position("collection")
-        self.created_at = self.position("created_at")
-        self.tags = self.positions("tags")
-        self.notes = self.positions("note")
-        mapped = {self.url, self.title, self.collection}
-        # Further dates are not reported.
-        mapped.update(self.tags, self.notes, self.positions("created_at"))
+        # The positions of the names of each field, in the order of NAMES.
+        self.positions: dict[str, list[int]] = {}
+        for field, all_names in NAMES.items():
+            positions = [found[name] for name in all_names if name in found]
+            if field in ("url", "title", "collection"):
+                # Values under further names are reported as left out.
+                del positions[1:]
+            self.positions[field] = positions
+        mapped = set(chain(*self.positions.values()))
         # The positions and names of the values to report as left out.
-        self.unmapped = [
-            (position, name.strip())
-            for position, name in enumerate(names)
-            if position not in mapped and normalized(name) not in IDENTIFIERS
-        ]
+        self.unmapped: list[tuple[int, str]] = []
+        for position, name in enumerate(names):
+            if position not in mapped and normalized(name) not in IDENTIFIERS:
+                self.unmapped.append((position, name.strip()))
 
-    def rename_title_of_pinboard(self) -> None:
-        """Let "description" be the title if nothing else is and the URL is
-        named "href", as in the JSON files of Pinboard.
-        """
-        others = {"url", *NAMES["title"]}
-        is_title = {"href", "description"} <= self.found.keys()
-        if is_title and others.isdisjoint(self.found):
-            self.found["title"] = self.found.pop("description")
+    def first(self, field: str, values: Sequence[JsonValue]) -> JsonValue:
+        """Return the value under the first name of a field, or None."""
+        for position in self.positions[field]:
+            return values[position]
+        return None
 
-    def positions(self, field: str) -> list[int]:
-        """Return the positions of the names of a field, in the order of
-        NAMES.
-        """
-        return [self.found[name] for name in NAMES[field] if name in self.found]
-
-    def position(self, field: str) -> int:
-        """Return the position of the first name of a field, or ``length`` if
-        it has none.
-        """
-        return next(iter(self.positions(field)), self.length)
-
-    def texts_at(
-        self, positions: list[int], values: list[JsonValue], left_out: list[str]
+    def texts(
+        self, field: str, values: Sequence[JsonValue], left_out: list[str]
     ) -> list[str]:
-        """Return the texts in the values at these positions.
+        """Return the texts in the values of a field.
 
         If a value has none, and means something, add its name to ``left_out``.
         """
         found: list[str] = []
-        for position in positions:
-            found_here = texts(values[position])
-            if not found_here and means_something(values[position]):
+        for position in self.positions[field]:
+            value = values[position]
+            if field == "tags":
+                value = self.tags(value)
+            found_here = texts(value)
+            if not found_here and means_something(value):
                 left_out.append(self.names[position])
             found += found_here
         return found
 
-    def record(self, line: int, row: Sequence[JsonValue]) -> FileRecord:
+    def text(
+        self, field: str, values: Sequence[JsonValue], left_out: list[str]
+    ) -> str | None:
+        """Return the first text in the value of a field, or None.
+
+        If there are others, add the field to ``left_out``.
+        """
+        found = self.texts(field, values, left_out)
+        if len(found) > 1:
+            left_out.append(field)
+        return found[0] if found else None
+
+    def tags(self, value: JsonValue) -> JsonValue:
+        """Return the list of tags in a value, which may be a text."""
+        if isinstance(value, str):
+            return self.split(value)
+        # Answers of Pocket's API have an object for each tag.
+        return list(value) if isinstance(value, dict) else value
+
+    def record(self, line: int, values: Sequence[JsonValue]) -> FileRecord:
         """Return the record of these values, one for each of the names."""
-        # The last value is at the position of fields that have no name.
-        values = [*row, None]
         left_out = [
             name
             for position, name in self.unmapped
             if means_something(values[position], name)
         ]
-        title = as_text(values[self.title])
-        if title is None and means_something(values[self.title]):
-            left_out.append("title")
-        collection = as_text(values[self.collection])
-        if collection is None and means_something(values[self.collection]):
-            left_out.append("collection")
-        for position in self.tags:
-            value = values[position]
-            if isinstance(value, str):
-                values[position] = self.split(value)
-            elif isinstance(value, dict):
-                # Answers of Pocket's API have an object for each tag.
-                values[position] = list(value)
-        tags = self.texts_at(self.tags, values, left_out)
-        note = "\n\n".join(self.texts_at(self.notes, values, left_out))
-        url = values[self.url]
-        created_at = values[self.created_at]
+        title = self.text("title", values, left_out)
+        collection = self.text("collection", values, left_out)
+        tags = tuple(self.texts("tags", values, left_out))
+        note = "\n\n".join(self.texts("note", values, left_out))
+        url = clean_url(self.first("url", values))
+        created_at = self.first("created_at", values)
         if not url:
             if collection and not (title or created_at or left_out or tags or note):
                 return CollectionRecord(line, collection)
-            return InvalidRecord(line, _("The entry has no URL."), title or None)
-        if isinstance(url, str):
-            url = url.strip()
-            # Remove line breaks and tabs, as browsers do.
-            if not url.isprintable():
-                url = LINE_BREAKS.sub("", url)
+            return InvalidRecord(line, _("The entry has no URL."), title)
         # Several columns may have the same name.
         names = tuple(dict.fromkeys(left_out))
-        return Record(
-            line, url, title, collection, created_at, names, tuple(tags), note
-        )
+        return Record(line, url, title, collection, created_at, names, tags, note)
 
 
 class ObjectReader:
@@ -286,20 +284,23 @@ class ObjectReader:
         self.field_map = lru_cache(maxsize=100)(FieldMap)
 
     def record(self, line: int, values: Mapping[str, JsonValue]) -> FileRecord:
+        values = dict(values)
         nested = values.get(NESTED)
         if isinstance(nested, dict):
-            nested = {f"{NESTED}.{name}": value for name, value in nested.items()}
-            values = {**values, NESTED: None, **nested}
-        annotations = values.get(ANNOTATIONS)
-        if isinstance(annotations, list):
-            note = note_of_firefox(annotations)
-            if note:
-                values = {**values, ANNOTATIONS: None, f"{ANNOTATIONS}.value": note}
+            del values[NESTED]
+            for name, value in nested.items():
+                values[f"{NESTED}.{name}"] = value
+        note = note_of_firefox(values.get(ANNOTATIONS))
+        if note:
+            del values[ANNOTATIONS]
+            values[f"{ANNOTATIONS}.value"] = note
         return self.field_map(tuple(values)).record(line, list(values.values()))
 
 
-def note_of_firefox(annotations: list[JsonValue]) -> JsonValue:
+def note_of_firefox(annotations: JsonValue) -> JsonValue:
     """Return the note among the annotations of a bookmark, or None."""
+    if not isinstance(annotations, list):
+        return None
     for annotation in annotations:
         if isinstance(annotation, dict) and annotation.get("name") == FIREFOX_NOTE:
             return annotation.get("value")

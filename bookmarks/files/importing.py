@@ -18,7 +18,6 @@ from uuid_utils.compat import uuid7
 
 from bookmarks import web_url
 from bookmarks.models import (
-    MAX_COLLECTION_NAME_LENGTH,
     MAX_NOTE_LENGTH,
     MAX_TITLE_LENGTH,
     Bookmark,
@@ -94,10 +93,25 @@ def rolled_back_if(dry_run: bool, using: str) -> Iterator[None]:
 class Row(NamedTuple):
     """A bookmark, or an empty collection, as it is stored."""
 
-    # The name of the collection, or None.
-    collection: str | None
+    # The name of the collection, or an empty string.
+    collection: str
     # The bookmark's values by field, or an empty dict if there is no bookmark.
     values: dict[str, Any]
+
+
+class Stored(NamedTuple):
+    """What one transaction has stored."""
+
+    # The numbers of bookmarks.
+    created: int
+    updated: int
+    # The number of tags that bookmarks could not get because they have
+    # MAX_TAGS.
+    dropped_tags: int
+
+
+# The fields that an update writes to existing bookmarks.
+UPDATED_FIELDS = ("title", "created_at", "tags", "note")
 
 
 def store(
@@ -131,13 +145,14 @@ def store(
     # Rows are read before any row is locked, because the file may be a slow
     # pipe.
     while chunk := list(islice(rows, ROWS_PER_TRANSACTION)):
-        created, updated = retry_on_conflict(
+        stored = retry_on_conflict(
             partial(_store, user_group, chunk, collection, update, using), using
         )
-        report.created += created
-        report.updated += updated
+        report.created += stored.created
+        report.updated += stored.updated
+        report.shortened += stored.dropped_tags
         bookmarks = [row for row in chunk if row.values]
-        report.existing += len(bookmarks) - created - updated
+        report.existing += len(bookmarks) - stored.created - stored.updated
 
 
 def _store(
@@ -146,23 +161,22 @@ def _store(
     collection: Collection | None,
     update: bool,
     using: str,
-) -> tuple[int, int]:
-    """Store the rows, and return the numbers of new and of updated bookmarks.
-
-    Call this in a transaction.
-    """
-    collection_ids = _collection_ids(user_group, rows, collection, using)
+) -> Stored:
+    """Store the rows. Call this in a transaction."""
+    collection_ids = _collection_ids(user_group, rows, using)
     distinct: dict[UniqueKey, dict[str, Any]] = {}
+    dropped_tags = 0
     for name, values in rows:
         if not values:
             continue
-        collection_id = collection_ids[name]
+        collection_id = collection.pk if collection else collection_ids.get(name)
         key = collection_id or NO_COLLECTION, values["url_digest"]
         if key not in distinct:
             distinct[key] = {"id": uuid7(), "collection_id": collection_id, **values}
         elif update:
-            first = distinct[key]
-            first.update(merge(first, _changes(values)))
+            changes, dropped = merge(distinct[key], _changes(values))
+            distinct[key].update(changes)
+            dropped_tags += dropped
     now = timezone.now()
     new = [
         {**values, "created_at": values["created_at"] or now}
@@ -171,40 +185,35 @@ def _store(
     bookmarks = Bookmark.objects.using(using)
     created = bookmarks.insert_missing(user_group, new, now)
     if not update:
-        return len(created), 0
+        return Stored(len(created), 0, dropped_tags)
     existing = {
         key: _changes(values)
         for key, values in distinct.items()
         if values["id"] not in created
     }
-    return len(created), bookmarks.update_by_unique_key(user_group, existing)
+    updated, dropped = bookmarks.update_by_unique_key(user_group, existing)
+    return Stored(len(created), updated, dropped_tags + dropped)
 
 
 def _collection_ids(
-    user_group: UserGroup,
-    rows: Sequence[Row],
-    collection: Collection | None,
-    using: str,
-) -> dict[str | None, UUID | None]:
-    """Return the ids of the collections that the rows name, by name, and that
-    of the collection for rows without a name.
+    user_group: UserGroup, rows: Sequence[Row], using: str
+) -> dict[str, UUID]:
+    """Return the ids of the collections that the rows name, by name.
 
     Missing collections are created.
     """
-    ids: dict[str | None, UUID | None] = {None: collection.pk if collection else None}
     # Each name once, in the order of the file.
-    names = list(dict.fromkeys(row.collection for row in rows if row.collection))
-    if names:
-        collections = Collection.objects.using(using)
-        found = collections.get_or_create_many(user_group, names)
-        ids.update((name, each.pk) for name, each in found.items())
-    return ids
+    names = dict.fromkeys(row.collection for row in rows if row.collection)
+    if not names:
+        return {}
+    collections = Collection.objects.using(using)
+    found = collections.get_or_create_many(user_group, list(names))
+    return {name: each.pk for name, each in found.items()}
 
 
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that an update writes to an existing bookmark."""
-    names = ("title", "created_at", "tags", "note")
-    return {name: values[name] for name in names if values[name]}
+    return {name: values[name] for name in UPDATED_FIELDS if values[name]}
 
 
 def valid_rows(
@@ -260,14 +269,11 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     """
     if isinstance(record, InvalidRecord):
         raise ValueError(record.reason)
-    name = record.collection or None
-    if name and with_collections:
+    name = ""
+    if with_collections and record.collection:
+        name = shortened(record.collection)
         _validate_text("collection", name)
-        if len(name) > MAX_COLLECTION_NAME_LENGTH:
-            name = shortened(name)
-            report.shortened += 1
-    else:
-        name = None
+        report.shortened += name != record.collection
     if isinstance(record, CollectionRecord):
         return Row(name, {})
     if not isinstance(record.url, str):

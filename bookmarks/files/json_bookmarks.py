@@ -39,13 +39,14 @@ from .json_folders import (
     TAGS_FOLDER,
     Folders,
     has_list,
+    root_of,
 )
 from .records import CollectionRecord, FileRecord, InvalidRecord, JsonValue, Record
 
 # Of arrays and objects. A reader of each of them is on Python's stack.
 MAX_DEPTH = 250
 
-# An integer of more than 4,300 digits makes ijson crash.
+# An integer of more than 4,300 digits makes ijson crash the process.
 LONG_NUMBER = re.compile(rb"(?<!\d)(\d{2000})\d+")
 # To find such a number in a twentieth of the time.
 ZEROS_FOR_DIGITS = bytes.maketrans(b"123456789", b"000000000")
@@ -83,7 +84,8 @@ class Place(NamedTuple):
 
         A file may be such a list, or a single object.
         """
-        return not self.is_in_object and (self.key in LIST_KEYS or not self.key)
+        is_list = self.key in LIST_KEYS or not self.key
+        return is_list and not self.is_in_object
 
 
 class JsonReader:
@@ -118,8 +120,8 @@ class JsonReader:
         # which ijson raises an error.
         chunks = (part.encode(errors="surrogateescape") for part in parts)
         self.events = ijson.basic_parse(
-            # Otherwise large integers would be errors.
             ijson.from_iter(shortened_numbers(chunks)),
+            # Otherwise integers of more than 64 bits would be errors.
             use_float=False,
             multiple_values=True,
         )
@@ -182,7 +184,7 @@ class JsonReader:
                     is_skipped = (
                         place.is_skipped
                         or key in NOT_BOOKMARKS
-                        or values.get("guid") == TAGS_FOLDER
+                        or values.get("root") == TAGS_FOLDER
                     )
                     if key in LIST_KEYS:
                         # has_list() needs the key, even if the file ends
@@ -236,7 +238,7 @@ class JsonReader:
         if has_list(values):
             # Browsers create the folders among ROOTS for every user. If one of
             # them is empty, it does not become a collection.
-            is_root = str(values.get("guid")) in ROOTS
+            is_root = root_of(values) in ROOTS
             if number in self.found.by_number and not is_root:
                 collection = self.folders.collection(number, place.collection)
                 yield CollectionRecord(self.bookmark_count, collection)
@@ -254,11 +256,10 @@ class JsonReader:
         """Yield the record of a bookmark that is in the folder with this path,
         or its records in lists with these ids.
         """
-        paths: list[str] = []
+        paths: dict[str, None] = {}
         if isinstance(lists, list):
-            paths = [self.folders.path(each) for each in lists]
             # Each list once, without those that are unknown.
-            paths = list(filter(None, dict.fromkeys(paths)))
+            paths = dict.fromkeys(filter(None, map(self.folders.path, lists)))
         if paths:
             left_out = tuple(name for name in record.left_out if name != LISTS)
             record = record._replace(left_out=left_out)
@@ -323,8 +324,7 @@ def describe(error: Exception) -> str:
     message: str | bytes = error.args[0]
     if isinstance(message, bytes):
         message = message.decode(errors="replace")
-    problem, *lines = message.split("\n")
+    problem, _newline, rest = message.partition("\n")
     problem = problem.rstrip(".")
-    if lines and lines[0].strip():
-        problem = f"{problem}, near {lines[0].strip()}"
-    return problem
+    text = rest.partition("\n")[0].strip()
+    return f"{problem}, near {text}" if text else problem

@@ -40,7 +40,7 @@ LISTS = "lists"
 
 # Keys whose values the reader needs, normalized.
 NEEDED_KEYS = LIST_KEYS.union(
-    {NESTED, ANNOTATIONS, LISTS, "guid", "id", "parentid", "type", "value"},
+    {NESTED, ANNOTATIONS, LISTS, "guid", "id", "parentid", "root", "type", "value"},
     TEXT_KEYS,
     *NAMES.values(),
 )
@@ -52,19 +52,20 @@ OBJECT_KEYS = {NESTED, *NAMES["collection"]}
 FOLDER_TYPES = ("folder", "text/x-moz-place-container")
 SEPARATOR_TYPE = "text/x-moz-place-separator"
 
-# The "guid" of the folder in which Firefox repeats the bookmarks of each tag.
-TAGS_FOLDER = "tags________"
+# The "root" of the folder in which Firefox repeats the bookmarks of each tag.
+TAGS_FOLDER = "tagsFolder"
 
-# The folders that a browser has from the start, by "guid".
+# The folders that a browser has from the start, by their "root" in Firefox and
+# their "guid" in Chrome.
 #
 # The names are those in the HTML files that the browser exports. A name is
 # empty if the folder's bookmarks are at the top level there.
 ROOTS = {
-    "root________": "",
-    "menu________": "",
-    "toolbar_____": "Bookmarks Toolbar",
-    "unfiled_____": "Other Bookmarks",
-    "mobile______": "Mobile Bookmarks",
+    "placesRoot": "",
+    "bookmarksMenuFolder": "",
+    "toolbarFolder": "Bookmarks Toolbar",
+    "unfiledBookmarksFolder": "Other Bookmarks",
+    "mobileFolder": "Mobile Bookmarks",
     TAGS_FOLDER: "",
     # Chrome's other and mobile bookmarks
     "82b081ec-3dd3-529c-8475-ab6c344590dd": "",
@@ -83,14 +84,21 @@ def has_list(values: Mapping[str, JsonValue]) -> bool:
     return values.get("type") in FOLDER_TYPES or not LIST_KEYS.isdisjoint(values)
 
 
+def root_of(values: Mapping[str, JsonValue]) -> str:
+    """Return the key in ROOTS of the folder that has these values, or another
+    text.
+    """
+    return str(values.get("root", values.get("guid")))
+
+
 def folder_name(values: Mapping[str, JsonValue]) -> str:
     """Return the name of the folder that has these values, or an empty
     string.
     """
     # A folder that a browser has from the start may have any title.
-    guid = str(values.get("guid"))
-    if guid in ROOTS:
-        return ROOTS[guid]
+    root = root_of(values)
+    if root in ROOTS:
+        return ROOTS[root]
     for key in ("title", "name"):
         name = as_text(values.get(key))
         if name is not None:

@@ -139,11 +139,14 @@ class NetscapeReader:
             self.text.write(text)
 
     def start_tag(self, name: str, tag: re.Match[str]) -> None:
-        if self.is_in_note and name in TAGS_IN_NOTES:
-            self.start_tag_in_note(name, tag)
+        values = attributes(tag) if name == "a" else {}
+        # A link with a date is a bookmark, also if the note has swallowed its
+        # <DT>, as "<b" in the text does.
+        is_bookmark = "href" in values and "add_date" in values
+        if self.is_in_note and name in TAGS_IN_NOTES and not is_bookmark:
+            self.start_tag_in_note(name, values)
             return
         if name == "a":
-            values = attributes(tag)
             if "href" in values:
                 self.end_text()
                 self.start_link(values)
@@ -189,10 +192,10 @@ class NetscapeReader:
         may_have_links = self.has_items and self.list_tag == "dl"
         return may_have_links and self.is_in_description and self.text is not None
 
-    def start_tag_in_note(self, name: str, tag: re.Match[str]) -> None:
+    def start_tag_in_note(self, name: str, values: dict[str, str]) -> None:
         if name == "a":
             self.end_link_in_note()
-            self.url_in_note = escape(attributes(tag).get("href", ""))
+            self.url_in_note = escape(values.get("href", ""))
         elif name in ("br", "li", "p"):
             self.add_text("\n")
 
@@ -256,7 +259,8 @@ class NetscapeReader:
     def description(self, text: str) -> str:
         """Return the description of the link that has this text."""
         text = decode_text(text.strip(WHITE_SPACE))
-        if "created_at" in self.link or not text.endswith("[/linkding-notes]"):
+        if "created_at" in self.link:
+            # Only exports of this service have CREATED_AT.
             return text
         # A description and notes of linkding.
         text = text.removesuffix("[/linkding-notes]")

@@ -18,6 +18,9 @@ PYTHON_LIST = re.compile(rf"\[(?:\s*+{PYTHON_STRING}\s*+,?+)*+\s*+\]", re.DOTALL
 # backslashes occur in tags.
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
+# What Diigo writes for a bookmark that has no tags.
+NO_TAGS = "no_tag"
+
 
 def comma_list(tags: Iterable[str]) -> str:
     """Return the tags as a text in which commas separate them.
@@ -34,6 +37,8 @@ def split_tags(text: str) -> JsonValue:
 
     The text may also be a list in JSON, which is decoded, or in Python.
     """
+    if text == NO_TAGS:
+        return []
     if text.startswith("["):
         with suppress(ValueError):
             decoded: JsonValue = strict_json.loads(text.encode())

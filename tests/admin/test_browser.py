@@ -258,20 +258,24 @@ def test_forms_are_prefilled_with_the_team_or_the_group_from_whose_page_they_wer
     page.get_by_label("Provided id").fill("walk")
     page.get_by_label("Name").fill("Walk")
     page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Demo")).to_be_visible()
 
-    # From the group's page to a collection and a bookmark of the group.
+    # From the group's page to a collection and a bookmark of the group, and
+    # back.
+    page.goto("/admin/usergroups/usergroup/?q=Walk")
     page.get_by_role("link", name="Walk", exact=True).first.click()
     group_url = page.url
     page.get_by_role("link", name="Add collection here").click()
     page.get_by_label("Name").fill("Shelf")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.goto(group_url)
+    expect(page.get_by_role("heading", name="Walk")).to_be_visible()
     page.get_by_role("link", name="Add bookmark here").click()
     page.get_by_label("URL").fill("https://example.com/walk")
     page.get_by_role("button", name="Save", exact=True).click()
 
     # The bookmark is moved to the collection, where no other group's
     # collection is offered, and exported.
+    page.get_by_role("link", name="Bookmarks: 1").click()
     page.get_by_role("link", name="https://example.com/walk").first.click()
     page.get_by_role("button", name="Move").click()
     page.locator("#id_collection + .select2").click()
@@ -291,6 +295,9 @@ def test_the_first_invalid_field_of_a_refused_form_has_the_focus(page):
     page.get_by_label("Properties").fill("{")
     # The browser's own check, before the form is sent.
     expect(page.locator(".field-properties .json-problem")).not_to_be_empty()
+    page.get_by_label("Properties").fill('{\n "a": 1')
+    expect(page.locator(".field-properties .json-lines")).to_have_text("1\n2")
+    expect(page.locator(".field-properties ins")).to_contain_text('+  "a": 1')
 
     page.get_by_role("button", name="Save and continue editing").click()
 
@@ -299,6 +306,30 @@ def test_the_first_invalid_field_of_a_refused_form_has_the_focus(page):
     expect(page.get_by_label("Properties")).to_be_in_viewport()
     page.get_by_label("Properties").fill("{}")
     expect(page.locator(".field-properties .json-problem")).to_be_empty()
+
+
+def test_a_form_says_that_the_session_has_expired_and_keeps_what_was_typed(
+    browser, service
+):
+    address = "/admin/usergroups/team/1/change/"
+    with new_context(browser, service) as context, new_page(context) as page:
+        log_in(page, service.password)
+        page.goto(address)
+        page.get_by_label("Notes").fill("Typed for an hour")
+        context.clear_cookies(name="sessionid")
+        page.get_by_role("button", name="Save and continue editing").click()
+
+        expect(page.locator("#session-warning")).to_be_focused()
+        expect(page.get_by_label("Notes")).to_have_value("Typed for an hour")
+        with page.expect_popup() as login:
+            page.get_by_role("link", name="Log in again in a new tab").click()
+        log_in(login.value, service.password)
+        expect(login.value.get_by_role("heading", name="Overview")).to_be_visible()
+
+        # also with the CSRF token of the new session
+        page.get_by_role("button", name="Save and continue editing").click()
+        expect(page.get_by_text("was changed successfully")).to_be_visible()
+        expect(page.get_by_label("Notes")).to_have_value("Typed for an hour")
 
 
 def test_the_key_of_find_works_while_a_check_box_has_the_focus(page):

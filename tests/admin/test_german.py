@@ -131,7 +131,8 @@ def revoked(client, everything):
 
 
 def deleted(client, everything):
-    return act(client, "usergroups_team", "delete_selected", TeamFactory())
+    team = TeamFactory()
+    return act(client, "usergroups_team", "delete_selected", team, name=team.name)
 
 
 def deleted_meanwhile(client, everything):
@@ -142,7 +143,9 @@ def deleted_meanwhile(client, everything):
 
 
 def many_rows(client, everything):
-    """Return a page that lists twenty rows, followed by "and 2 more"."""
+    """Return a page that lists twenty rows, followed by "and 2 more", and says
+    that they must be deleted one at a time.
+    """
     return open_confirmation(
         client, "usergroups_team", "delete_selected", *TeamFactory.create_batch(22)
     )

@@ -277,7 +277,7 @@ def test_all_changes_are_listed_also_of_deleted_objects(
     token = ApiTokenFactory(name="CI")
     team = TeamFactory(name="Gone")
     save(admin_client, user_group, name="Renamed")
-    act(admin_client, "usergroups_team", "delete_selected", team)
+    act(admin_client, "usergroups_team", "delete_selected", team, name="Gone")
     admin_client.force_login(django_user_model.objects.create_superuser("second"))
     act(admin_client, "usergroups_apitoken", "revoke", token)
     renamed = str(UserGroup.objects.get(name="Renamed"))

@@ -267,16 +267,21 @@ def queries_of_pages(client, rows):
 
 EXPECTED = {
     # Each page: the session and the user. The index: the last changes; for
-    # each of two kinds of tokens, whether there are more than it checks, the
-    # expiring and the unused ones; and each of the six first steps. Content
+    # each of two kinds of tokens, whether there are more than it checks, those
+    # with refused calls, the expiring and the unused ones; and each of the six first steps. Content
     # types are cached.
     # Five for the numbers: user groups, the newest bookmarks and their number by
     # day, and for both kinds of token the number by week.
-    "index": 20,
+    "index": 22,
     # The count, up to 10,000, and the rows with their owners.
     **{f"{model} list": 4 for model in MODELS},
     # The same, and the sizes of the rows to search.
     **{f"{model} search": 5 for model in MODELS},
+    # The number of bookmarks and the last use of the listed owners.
+    "usergroups_team list": 5,
+    "usergroups_team search": 6,
+    "usergroups_usergroup list": 5,
+    "usergroups_usergroup search": 6,
     # The collections of bookmarks are read by a query of their own.
     "bookmarks_bookmark list": 5,
     "bookmarks_bookmark search": 6,
@@ -284,9 +289,10 @@ EXPECTED = {
     # team.
     "bookmarks of a group": 6,
     # The row with its owners, and a count for each list of related rows. For a
-    # bookmark, its collection, and the same for the field.
-    "usergroups_team page": 8,
-    "usergroups_usergroup page": 7,
+    # bookmark, its collection, and the same for the field. For the owner of
+    # tokens, the newest of them.
+    "usergroups_team page": 9,
+    "usergroups_usergroup page": 8,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
@@ -312,8 +318,9 @@ def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):
     counts = [sql for queries in many.values() for sql in queries if "COUNT(*)" in sql]
     assert counts
     for sql in counts:
-        # A list counts up to 10,000 rows, and a deletion up to 100,001.
-        assert re.search(r"LIMIT (10000|100001)\)", sql), sql
+        # A list counts up to 10,000 rows, a deletion up to 100,001, and the
+        # bookmarks of each owner in a list up to 1,001.
+        assert re.search(r"LIMIT (1001|10000|100001)\)", sql), sql[:1_000]
         # Only the page of a token looks for its successor.
         assert "JSON" not in sql, sql
 
@@ -485,6 +492,6 @@ def test_the_page_of_a_team_takes_a_query_for_each_count(admin_client):
 
     many = queries_of(admin_client.get, address)
 
-    # Session, user, the team, and five counts.
-    assert len(few) == len(many) == 8
+    # Session, user, the team, five counts, and the newest API tokens.
+    assert len(few) == len(many) == 9
     assert Team.objects.count() == 1  # to which all rows belong

@@ -104,7 +104,18 @@ def test_an_edited_group_is_announced_with_the_changed_fields(
     assert sent == [expected("updated", user_group, actor=operator, fields={"name"})]
 
 
-@pytest.mark.parametrize("model", FACTORIES)
+def test_a_deleted_team_is_announced(admin_client, operator):
+    team = TeamFactory()
+
+    with recorded() as sent:
+        act(admin_client, "usergroups_team", "delete_selected", team, name=team.name)
+
+    assert sent == [expected("deleted", team, actor=operator)]
+
+
+@pytest.mark.parametrize(
+    "model", [each for each in FACTORIES if each != "usergroups_team"]
+)
 def test_rows_that_an_action_deletes_are_announced_with_all_fields(
     admin_client, operator, user_group, model
 ):

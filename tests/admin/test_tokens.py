@@ -4,7 +4,7 @@ actions.
 
 import html
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -225,6 +225,14 @@ def test_the_list_shows_access_expiry_and_last_use(admin_client):
     assert page.count('<time datetime="') == 2
 
 
+def test_tokens_are_filtered_by_refused_calls(admin_client):
+    refused = ApiTokenFactory(revoked=True, last_refused_at=hours_ago(6 * 24))
+    ApiTokenFactory(revoked=True, last_refused_at=hours_ago(8 * 24))
+    ApiTokenFactory()
+
+    assert listed(admin_client, state="refused") == {refused}
+
+
 def test_tokens_are_filtered_by_access_team_and_environment(admin_client):
     token = ApiTokenFactory(read_only=True, environment="Testing")
     ApiTokenFactory()
@@ -327,6 +335,20 @@ def sentence(page):
                 "expires_at": hours_ago(-24 - 1),
             },
             ("Rotated 1 hour ago, and expires in 1 day. Until then, both tokens work."),
+        ),
+        (
+            {
+                "expires_at": hours_ago(2),
+                "rotated_at": hours_ago(2),
+                "refused_minutes": 1_400,
+                "first_refused_at": datetime(2026, 5, 4, 12, tzinfo=UTC),
+                "last_refused_at": hours_ago(1),
+            },
+            (
+                "Expired 2 hours ago. Calls get 401. Calls refused in 1,400 "
+                "minutes since Monday, May 4, 2026 (token replaced), the last 1 hour "
+                "ago. Issue a new token"
+            ),
         ),
     ],
 )

@@ -14,6 +14,7 @@ from django.db import IntegrityError
 from tests.admin.actions import (
     act,
     allow_only,
+    confirm,
     log_in_with,
     open_confirmation,
     save,
@@ -24,7 +25,7 @@ from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
 from tests.signals import recorded
 from tests.usergroups.factories import TeamFactory, UserGroupFactory
-from usergroups.models import UserGroup
+from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -355,6 +356,42 @@ def test_a_team_whose_name_looks_like_another_is_refused(admin_client, name, pro
 
     [error] = page.context["errors"]
     assert error == [problem]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("", "This field is required."),
+        ("acme", "This is another name."),
+        ("Acme ", None),
+    ],
+)
+def test_a_team_is_deleted_after_its_name_was_typed(admin_client, name, problem):
+    team = TeamFactory(name="Acme")
+    page = admin_client.get(url("usergroups_team_delete", team.pk))
+    assert "To confirm, type “Acme”." in page.content.decode()
+    assert 'value="Delete 1 team" class="button irreversible"' in page.content.decode()
+
+    answer = confirm(admin_client, page, name=name)
+
+    is_deleted = not Team.objects.exists()
+    assert is_deleted == (problem is None)
+    assert (problem or "Deleted 1 team.") in answer.content.decode()
+
+
+def test_the_buttons_of_irreversible_actions_are_marked(admin_client, user_group):
+    page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
+
+    marked = r'class="button irreversible" form="object-actions" [^>]*value="(\w+)"'
+    assert re.findall(marked, page.content.decode()) == ["rotate_token"]
+
+
+def test_several_teams_are_not_deleted_at_once(admin_client):
+    teams = TeamFactory.create_batch(2)
+
+    page = open_confirmation(admin_client, "usergroups_team", "delete_selected", *teams)
+
+    assert page.context["form"].refusals == ["Delete them one at a time."]
 
 
 def test_the_database_refuses_two_names_that_look_alike():

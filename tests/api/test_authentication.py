@@ -7,7 +7,10 @@ the header, or removes it with None. A test runs for each operation, or for thos
 that it names in ``parametrize``.
 """
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from tests.answers import detail, error_code
 from tests.operations import (
@@ -16,6 +19,7 @@ from tests.operations import (
     WRITES,
     WRITES_WITH_A_BODY,
 )
+from tests.queries import queries_of
 from usergroups.tokens import secret_format
 
 
@@ -128,6 +132,33 @@ def test_invalid_credentials_are_refused(any_operation, header):
     if any_operation.scheme == "Bearer" and " " in sent:
         challenge += ', error="invalid_token"'
     assert response["WWW-Authenticate"] == challenge
+
+
+@pytest.mark.parametrize("time_field", ["expires_at", "revoked_at"])
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_the_refusal_of_a_known_token_is_stored_once_a_minute(
+    any_operation, time_field
+):
+    token = any_operation.token
+    unknown = f"{any_operation.scheme} {secret_format.generate(token.prefix)}"
+    type(token).objects.update(**{time_field: timezone.now() - timedelta(days=1)})
+    answers = []
+
+    def call(**headers):
+        answers.append(any_operation(**headers))
+
+    first, second = queries_of(call), queries_of(call)
+    of_unknown = queries_of(lambda: call(HTTP_AUTHORIZATION=unknown))
+
+    assert [sql.split()[0] for sql in first] == ["SELECT", "UPDATE"]
+    assert [sql.split()[0] for sql in second] == ["SELECT"]
+    assert [sql.split()[0] for sql in of_unknown] == ["SELECT"]
+    token.refresh_from_db()
+    assert token.refused_minutes == 1
+    assert token.first_refused_at == token.last_refused_at
+    # The answers do not tell an unknown token from a known one.
+    assert {error_code(answer, 401) for answer in answers} == {"authentication_failed"}
+    assert len({answer.content for answer in answers}) == 1
 
 
 @pytest.mark.database_independent

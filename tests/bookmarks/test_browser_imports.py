@@ -90,7 +90,7 @@ def test_chromium_imports_an_export(export, tmp_path):
         (f"{URL}apostrophe", "It's a title", "Bookmarks bar"),
         (f"{URL}it's", "URL", "Bookmarks bar"),
         (f"{URL}newline", "line one&#10;line two", "Bookmarks bar"),
-        (f"{URL}?a=1&b=2", "", inner),
+        (f"{URL}?a=1&b=2", None, inner),
         (f"{URL}2", '"&#39;"', inner),
     ]
 

@@ -189,6 +189,17 @@ def test_a_note_may_contain_links_and_lists(written, note):
     assert (before.title, record.note, after.title) == ("Before", note, "After")
 
 
+def test_a_note_that_ends_in_a_tag_does_not_lose_the_next_link():
+    """The tag ``<b`` contains ``<DT>``."""
+    html = f"""{BEFORE}<DD>a <b
+    <DT><A HREF="https://a/" ADD_DATE="1">A</A>"""
+
+    assert [(record.title, record.note) for record in read(html)] == [
+        ("Before", "a"),
+        ("A", ""),
+    ]
+
+
 def test_a_link_after_a_description_is_a_bookmark_in_a_file_without_items():
     html = '<DL><A HREF="https://a/">A</A><DD>About A<A HREF="https://b/">B</A></DL>'
 

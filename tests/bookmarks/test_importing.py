@@ -265,6 +265,23 @@ def test_an_update_adds_tags_and_fills_an_empty_note(user_group, bookmark):
     assert sent == [expected("updated", bookmark, fields={"tags", "note"})]
 
 
+def test_tags_that_an_update_cannot_add_are_reported(user_group, bookmark):
+    tags = [str(n) for n in range(50)]
+    Bookmark.objects.filter(pk=bookmark.pk).update(tags=tags[1:])
+
+    report = update(
+        user_group,
+        Record(1, URL, tags=["a", "b"]),
+        Record(2, URL, tags=["c"]),
+        Record(3, f"{URL}new", tags=tags),
+        Record(4, f"{URL}new", tags=["a", "1"]),
+    )
+
+    assert (report.created, report.updated, report.shortened) == (1, 1, 3)
+    stored = Bookmark.objects.order_by("url").values_list("tags", flat=True)
+    assert list(stored) == [[*tags[1:], "a"], tags]
+
+
 def test_a_repeated_import_with_tags_changes_nothing(user_group):
     record = Record(1, URL, tags=["a", "A", " "], note="b")
 

@@ -122,12 +122,13 @@ def test_an_object_with_only_a_collection_stands_for_an_empty_collection(name):
     ("value", "collection", "left_out"),
     [
         ('{"id": 5, "name": "Work"}', "Work", ()),
-        ('{"$id": 123}', None, ("collection",)),
-        ('{"name": {"a": 1}}', None, ("collection",)),
+        ('{"$id": 123}', None, ("folder",)),
+        ('{"name": {"a": 1}}', None, ("folder",)),
         ("{}", None, ()),
-        ('["Work"]', None, ("collection",)),
+        ('["Work"]', "Work", ()),
+        ('["Work", "Home"]', "Work", ("collection",)),
         ("2024", "2024", ()),
-        ("true", None, ("collection",)),
+        ("true", None, ("folder",)),
         ("false", None, ()),
     ],
 )
@@ -146,7 +147,7 @@ def test_a_collection_that_is_not_text_does_not_cost_the_bookmark(
         ("false", None, ()),
         ("2024", "2024", ()),
         ("1.5", "1.5", ()),
-        ("[1]", None, ("title",)),
+        ("[true]", None, ("title",)),
     ],
 )
 def test_a_title_that_is_not_text_does_not_cost_the_bookmark(
@@ -377,11 +378,11 @@ def test_empty_folders_are_collections():
 
 
 def test_the_folder_of_tags_of_firefox_is_ignored():
+    """Old backups have another "guid" for it."""
     tags = '{"title": "a", "children": [%s]}, {"title": "b", "children": []}' % OBJECT
+    text = '{"guid": "aaaaaaaaaaaa", "root": "tagsFolder", "children": [%s]}'
 
-    assert (
-        read('{"guid": "tags________", "title": "tags", "children": [%s]}' % tags) == []
-    )
+    assert read(text % tags) == []
 
 
 def test_bookmarks_are_kept_if_the_file_ends_before_the_name_of_their_folder():

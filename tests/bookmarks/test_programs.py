@@ -69,8 +69,7 @@ EXPECTED = {
         2,
         2,
         {},
-        {"charset": 1, "lastModified": 2, "parent": 2},
-        {"Bookmarks Menu": 2},
+        {"charset": 1, "lastModified": 2},
     ),
     "google_bookmarks.html": Expected(
         3, 3, {}, {}, {"Unlabeled": 1, "to read": 1, "travel": 1}
@@ -525,6 +524,7 @@ def test_titles_and_dates_are_kept(user_group, name, url, title, created_at):
             ["two words", "one"],
             "A comment",
         ),
+        ("diigo.html", "https://example.com/diigo/2", [], ""),
         (
             "linkding.html",
             "https://example.com/linkding",
@@ -593,6 +593,7 @@ def test_titles_and_dates_are_kept(user_group, name, url, title, created_at):
             ["red", "two words"],
             "A description\n\nA comment\n\nHighlight: A quotation",
         ),
+        ("diigo.csv", "https://example.com/2", [], ""),
         ("delicious.json", "https://example.com/1", ["red", "two_words"], 'A "note"'),
         (
             "shaarli.json",

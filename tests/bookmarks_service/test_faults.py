@@ -301,7 +301,7 @@ def test_writes_to_a_locked_sqlite_are_answered_with_503_and_reads_do_not_wait(
         assert_unavailable(sqlite_service.create_bookmark(url="https://example.com/"))
 
     assert_healthy(sqlite_service)
-    assert "Could not write the last use of the token" in sqlite_service.log.read_text()
+    assert "Could not write last_used_at of the token" in sqlite_service.log.read_text()
 
 
 def test_a_client_that_goes_away_frees_its_place(sqlite_service):

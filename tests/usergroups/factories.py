@@ -43,9 +43,9 @@ def store_tokens(model: type[Token], number: int, **fields: Any) -> None:
 
     Nobody knows their secrets.
     """
-    model.objects.bulk_create(
-        model(digest=token_bytes(32), hint="", **fields) for _ in range(number)
-    )
+    tokens = [model(digest=token_bytes(32), hint="", **fields) for _ in range(number)]
+    # PostgreSQL takes at most 65,535 parameters.
+    model.objects.bulk_create(tokens, batch_size=1000)
 
 
 class TeamFactory(factory.django.DjangoModelFactory):

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from django.db import OperationalError, connection, transaction
 from django.test import RequestFactory
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from tests.queries import queries_of, row_locked
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory
 from usergroups.models import ApiToken
 from usergroups.tokens import secret_format
-from usergroups.tokens.models import last_use_attempts
+from usergroups.tokens.call_records import attempts
 
 
 def test_a_token_has_a_prefix_190_random_bits_and_a_checksum():
@@ -126,9 +127,43 @@ def test_the_last_use_is_written_at_most_once_a_minute():
 
 
 @pytest.mark.django_db
-def test_a_successor_inherits_no_use():
+def test_the_minutes_with_refused_calls_are_counted():
+    token = ApiTokenFactory(expired=True)
+
+    assert len(queries_of(token.mark_refused)) == 1
+    token.refresh_from_db()
+    first = token.last_refused_at
+    assert queries_of(token.mark_refused) == []
+    token.last_refused_at -= timedelta(minutes=1)
+    token.save()
+    assert len(queries_of(token.mark_refused)) == 1
+
+    token.refresh_from_db()
+    assert (token.refused_minutes, token.first_refused_at) == (2, first)
+    assert token.last_refused_at > first
+
+
+@pytest.mark.django_db
+def test_two_processes_count_a_minute_once():
+    token = ApiTokenFactory(expired=True)
+    same = ApiToken.objects.get()
+
+    token.mark_refused()
+    attempts.clear()  # of another process
+    same.mark_refused()
+
+    assert ApiToken.objects.get().refused_minutes == 1
+
+
+@pytest.mark.django_db
+def test_a_successor_inherits_no_use_and_no_refusals():
     token = ApiTokenFactory(
-        recently_used=True, last_used_address="192.0.2.1", last_used_agent="curl"
+        recently_used=True,
+        last_used_address="192.0.2.1",
+        last_used_agent="curl",
+        refused_minutes=2,
+        first_refused_at=timezone.now(),
+        last_refused_at=timezone.now(),
     )
 
     successor, _ = token.rotate(timedelta(hours=1))
@@ -136,6 +171,9 @@ def test_a_successor_inherits_no_use():
     assert successor.last_used_at is None
     assert successor.last_used_address == ""
     assert successor.last_used_agent == ""
+    assert successor.refused_minutes == 0
+    assert successor.first_refused_at is None
+    assert successor.last_refused_at is None
 
 
 def last_used_at(token):
@@ -156,9 +194,9 @@ def test_a_failed_write_is_logged_once_and_not_retried_for_a_minute(caplog):
         token.mark_used(REQUEST)
         assert queries_of(token.mark_used, REQUEST) == []
 
-    assert caplog.text.count("Could not write the last use of the token") == 1
+    assert caplog.text.count("Could not write last_used_at of the token") == 1
     assert last_used_at(token) is None
-    last_use_attempts.clear()  # as after a minute
+    attempts.clear()  # as after a minute
     token.mark_used(REQUEST)
     assert last_used_at(token) is not None
 

@@ -105,6 +105,15 @@ class AutocompleteFilter(admin.FieldListFilter):
         """The query parameter of the filter."""
         return f"{self.field_path}__{self.field.target_field.name}__exact"
 
+    def chosen_name(self) -> str:
+        """Return the name of the row that is chosen, or an empty text."""
+        keys: Any = self.used_parameters.get(self.lookup)
+        if not keys:
+            return ""
+        model = self.field.remote_field.model
+        row = model._base_manager.filter(pk=keys[-1]).first()
+        return str(getattr(row, "name", ""))
+
     def expected_parameters(self) -> list[str | None]:
         return [self.lookup]
 

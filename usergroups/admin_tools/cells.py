@@ -30,8 +30,6 @@ def two_lines(first: str, second: str) -> str:
 
 def badge(kind: str, text: str) -> str:
     """Return a badge, whose color depends on ``kind``."""
-    if not kind:
-        return "-"
     return format_html('<span class="badge {}">{}</span>', kind, text)
 
 
@@ -48,6 +46,12 @@ def short_date(at: datetime) -> str:
     """Return the content of a cell with a date."""
     text = date_format(localtime(at), "DATE_FORMAT")
     return time_element(at, text)
+
+
+def date_with_weekday(at: datetime) -> str:
+    """Return HTML such as "Monday, May 3, 2027"."""
+    weekday = date_format(localtime(at), "l")
+    return format_html("{}, {}", weekday, short_date(at))
 
 
 def relative_time(at: datetime | None) -> str | None:

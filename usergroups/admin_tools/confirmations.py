@@ -101,18 +101,23 @@ def and_more(number: int) -> str:
 
 
 class Confirmation(NamedTuple):
-    """What the confirmation page of an action shows, and the action itself."""
+    """What the confirmation page of an action shows, and the action itself.
+
+    Buttons of an irreversible action are red.
+    """
 
     action: ConfirmedAction
     title: str | Promise
     text: str | Promise
     form_class: type[ConfirmationForm]
+    irreversible: bool
 
 
 def requires_confirmation(
     title: str | Promise,
     text: str | Promise,
     form_class: type[ConfirmationForm] = ConfirmationForm,
+    irreversible: bool = False,
 ) -> Callable[[ConfirmedAction], AskingAction]:
     """Decorate an admin action to ask for confirmation before it runs.
 
@@ -140,7 +145,7 @@ def requires_confirmation(
             is_whole_list = request.POST.get("select_across") == "1"
             return redirect(address, preserve_request=not is_whole_list)
 
-        confirmation = Confirmation(action, title, text, form_class)
+        confirmation = Confirmation(action, title, text, form_class, irreversible)
         ask.confirmation = confirmation  # type: ignore[attr-defined]
         return ask
 
@@ -276,6 +281,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
             str(confirmation.title) % names,
             form=form,
             text=confirmation.text,
+            irreversible=confirmation.irreversible,
             address=self.url_of_confirmation(query),
             previous_url=self.previous_url(query, form.rows),
         )

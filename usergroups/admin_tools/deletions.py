@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -39,12 +40,28 @@ class DeletionForm(ConfirmationForm):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.note = self.model_admin.deletion_note
+        if self.model_admin.deletion_asks_for_name:
+            self.ask_for_name()
         name = str(self.model_admin.opts.verbose_name_plural)
         self.counts = {name: intcomma(len(self.rows))}
         queryset: Any = self.model_admin.get_queryset(self.request)
         keys = [row.pk for row in self.rows]
         for rows in queryset.dependants_by_model(keys).values():
             self.count(rows)
+
+    def ask_for_name(self) -> None:
+        """Add a field for the name of the only row, which the user types."""
+        if len(self.rows) > 1:
+            self.refusals.append(gettext("Delete them one at a time."))
+        text = gettext("To confirm, type “%(name)s”.") % {"name": self.rows[0]}
+        self.fields["name"] = forms.CharField(label=gettext("Name"), help_text=text)
+
+    def clean(self) -> None:
+        super().clean()
+        # The action does not take the name.
+        typed = self.cleaned_data.pop("name", None)
+        if typed is not None and typed != str(self.rows[0]).strip():
+            self.add_error(None, gettext("This is another name."))
 
     def count(self, dependants: QuerySet[models.Model]) -> None:
         """Add the number of these rows, if the user may know it, and the
@@ -94,6 +111,8 @@ class DeletingAdmin(ConfirmingAdmin[M]):
     actions: Sequence[str] = ("delete_selected",)
     deletion_note: str | Promise = ""
     """What the confirmation of a deletion says besides the numbers of rows."""
+    deletion_asks_for_name = False
+    """Whether the user must type the name of the row to delete it."""
 
     @admin.action(
         description=_("Delete selected %(verbose_name_plural)s"),
@@ -103,6 +122,7 @@ class DeletingAdmin(ConfirmingAdmin[M]):
         _("Delete %(rows)s"),
         _("The following is affected. This cannot be undone."),
         DeletionForm,
+        irreversible=True,
     )
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[M]) -> str:
         rows = list(queryset)

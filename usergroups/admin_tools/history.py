@@ -93,19 +93,6 @@ def entries_of(row: models.Model) -> QuerySet[LogEntry]:
     )
 
 
-def last_operator(row: models.Model, message: str) -> str:
-    """Return the name of the last user for whom the history of a row has an
-    entry that begins with this message, or an empty text.
-
-    Changes by the API have no entries.
-    """
-    entries = entries_of(row).filter(change_message__startswith=message)
-    last = entries.select_related("user").order_by("-pk").first()
-    if last is None:
-        return ""
-    return operator_name(last)
-
-
 def message_of(entry: LogEntry) -> str:
     """Return the message in the active language.
 

@@ -1,24 +1,38 @@
 """Lists whose cost does not grow with the table."""
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ERROR_FLAG, ORDER_VAR, ChangeList
+from django.contrib.admin.views.main import (
+    ERROR_FLAG,
+    ORDER_VAR,
+    PAGE_VAR,
+    ChangeList,
+)
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import DataError
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import URLPattern
 from django.utils.functional import Promise
+from django.utils.http import content_disposition_header
 from django.utils.text import capfirst
 
 from .autocomplete import AutocompleteSelect
-from .pages import M, ModelAdmin
+from .csv_lists import BYTE_ORDER_MARK, csv_lines, file_name
+from .pages import M, PagesAdmin
 from .paginator import MAX_LISTED, BoundedPaginator, newest_rows
 from .search import SearchForm, is_valid_query, rows_to_search
+
+EXCEL_PARAM = "excel"
+"""The query parameter of a CSV file for Excel."""
 
 UNUSABLE = (
     IncorrectLookupParameters,
@@ -79,6 +93,17 @@ class OperatorChangeList(ChangeList):
         for spec in self.filter_specs:
             spec.template = "usergroups/admin/filter.html"
 
+    @property
+    def csv_url(self) -> str:
+        """The address of the file with the rows of all pages."""
+        query = self.get_query_string(remove=[PAGE_VAR])
+        return f"{self.model_admin.url_of('csv')}{query}"
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list: Any = list(self.result_list)
+        self.model_admin.complete_rows(request, self.result_list)
+
     def get_queryset(self, *args: Any, **kwargs: Any) -> QuerySet[Any]:
         """Limit a list that the user sorts to the newest rows, because no
         index has the order of the column.
@@ -102,7 +127,7 @@ class OperatorChangeList(ChangeList):
         return super().get_ordering_field(field_name)
 
 
-class OperatorListAdmin(ModelAdmin[M]):
+class OperatorListAdmin(PagesAdmin[M]):
     """An admin whose list shows at most 10,000 rows, with the filters above
     them.
     """
@@ -124,7 +149,11 @@ class OperatorListAdmin(ModelAdmin[M]):
         widget = AutocompleteSelect(None, None)  # type: ignore[arg-type]
         own = forms.Media(
             css={"all": ["usergroups/admin.css"]},
-            js=["admin/js/jquery.init.js", "usergroups/admin.js"],
+            js=[
+                "admin/js/jquery.init.js",
+                "usergroups/change_form.js",
+                "usergroups/admin.js",
+            ],
         )
         return super().media + widget.media + own
 
@@ -150,6 +179,40 @@ class OperatorListAdmin(ModelAdmin[M]):
             if list(request.GET) == [ERROR_FLAG]:
                 raise
             return redirect(f"{request.path}?{ERROR_FLAG}=1")
+
+    def complete_rows(self, request: HttpRequest, rows: Sequence[M]) -> None:
+        """Set what the columns of the list show of these rows besides their
+        fields.
+        """
+
+    def get_urls(self) -> list[URLPattern]:
+        csv_page = self.page_path("csv/", self.csv_view, "csv")
+        return [csv_page, *super().get_urls()]
+
+    def csv_view(self, request: HttpRequest) -> HttpResponseBase:
+        """Return the list with the filters, the search and the order of the
+        query parameters as a CSV file.
+        """
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        # The list would take the parameter for a filter.
+        query = request.GET.copy()
+        for_excel = query.pop(EXCEL_PARAM, None)
+        request.GET = query  # type: ignore[assignment]
+        try:
+            changes = self.get_changelist_instance(request)
+            keys = list(changes.queryset.values_list("pk", flat=True)[:MAX_LISTED])
+        except UNUSABLE:
+            return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
+        lines = csv_lines(self, request, keys)
+        if for_excel:
+            lines = chain([BYTE_ORDER_MARK], lines)
+        disposition = content_disposition_header(True, file_name(changes))
+        return StreamingHttpResponse(
+            lines,
+            content_type="text/csv; charset=utf-8",
+            headers={"Content-Disposition": disposition},
+        )
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[M], search_term: str

@@ -82,7 +82,9 @@ class OperatorAdmin(
         return self.link_to(row.team)
 
     @admin.display(description=_("environment"), ordering="environment")
-    def environment_badge(self, row: BelongsToTeam) -> str:
+    def environment_badge(self, row: BelongsToTeam) -> str | None:
+        if not row.environment:
+            return None
         return badge(row.environment.lower(), row.environment)
 
     @admin.display(description=_("created"), ordering="created_at")
@@ -217,7 +219,15 @@ class OperatorAdmin(
                 kwargs["form_url"] = request.path
         context["related"] = self.get_related(request, obj)
         context["buttons"] = self.get_buttons(request, obj)
+        context["irreversible"] = self.irreversible_actions()
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def irreversible_actions(self) -> list[str]:
+        """Return the names of the actions whose buttons are red."""
+        actions = {name: getattr(self, name) for name in self.object_actions}
+        return [
+            name for name, each in actions.items() if each.confirmation.irreversible
+        ]
 
     def get_buttons(
         self, request: HttpRequest, obj: M

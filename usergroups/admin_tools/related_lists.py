@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import NotRequired, TypedDict
 
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import redirect
@@ -14,7 +13,7 @@ from django.utils.translation import gettext
 from .autocomplete import AutocompleteFilter
 from .lists import filter_name
 from .pages import M, PagesAdmin, can_view, change_url
-from .paginator import MAX_LISTED, bounded_count
+from .paginator import bounded_number
 
 Link = tuple[str, str]
 """A label and an address."""
@@ -27,6 +26,8 @@ class RelatedList(TypedDict):
     count: str
     url: str
     links: NotRequired[list[Link]]
+    summary: NotRequired[str]
+    """What the page says about the rows."""
 
 
 class RelatedListsAdmin(PagesAdmin[M]):
@@ -62,6 +63,7 @@ class RelatedListsAdmin(PagesAdmin[M]):
                 query = {f"{field_path}__{key_name}__exact": obj.pk}
                 related = self.related_list(request, query)
                 related["links"] = self.get_related_links(request, field_path, obj)
+                related["summary"] = self.get_related_summary(request, field_path, obj)
                 yield related
 
     def related_list(
@@ -69,14 +71,16 @@ class RelatedListsAdmin(PagesAdmin[M]):
     ) -> RelatedList:
         """Return this list with these filters."""
         rows = self.get_queryset(request).filter(**query)
-        number = bounded_count(rows)
-        count = intcomma(number)
-        # There may be more rows.
-        if number == MAX_LISTED:
-            count += "+"
+        count = bounded_number(rows)
         name = str(self.opts.verbose_name_plural)
         url = f"{self.url_of('changelist')}?{urlencode(query)}"
         return {"name": name, "count": count, "url": url}
+
+    def get_related_summary(
+        self, request: HttpRequest, field_path: str, obj: models.Model
+    ) -> str:
+        """Return what the page of ``obj`` says about its rows of this list."""
+        return ""
 
     def response_post_save_add(
         self, request: HttpRequest, obj: M

@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin.models import ADDITION, CHANGE
 from django.contrib.auth import get_permission_codename
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Q
+from django.db.models import Model, Q
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -34,11 +34,13 @@ from .admin_states import (
     ROTATED,
     SUCCESSOR,
     TokenStateFilter,
+    refusals_sentence,
     state_sentence,
     successor_sentence,
     with_rotations,
 )
-from .models import Token, TokenQuerySet
+from .models import MAX_OPERATOR_LENGTH, Token, TokenQuerySet
+from .owner_summary import summarize
 
 T = TypeVar("T", bound=Token)
 
@@ -176,6 +178,8 @@ class TokenAdmin(OperatorAdmin[T]):
         if token.predecessor:
             link = self.link_to_token(token.predecessor)
             parts.append(format_html(gettext("It replaces {}."), link))
+        if token.last_refused_at is not None:
+            parts.append(refusals_sentence(token))
         return format_html_join(" ", "{}", [[part] for part in parts])
 
     def link_to_token(self, fields: dict[str, Any]) -> str:
@@ -204,6 +208,16 @@ class TokenAdmin(OperatorAdmin[T]):
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: T) -> str:
         return relative_time(token.last_used_at) or gettext("Never")
+
+    # The page of an owner
+
+    def get_related_summary(
+        self, request: HttpRequest, field_path: str, obj: Model
+    ) -> str:
+        if field_path != self.model.owner_field:
+            return ""
+        tokens = self.get_queryset(request).filter(**{field_path: obj})
+        return summarize(tokens.select_related(None), self.link_to)
 
     # Actions
 
@@ -234,10 +248,11 @@ class TokenAdmin(OperatorAdmin[T]):
             "Requests with a revoked token are rejected immediately. This cannot be "
             "undone."
         ),
+        irreversible=True,
     )
     def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
         tokens = list(queryset)
-        revoked = queryset.revoke()
+        revoked = queryset.revoke(by=operator_of(request))
         log_rows(request.user, CHANGE, [(token, REVOKED) for token in revoked])
         others = len(tokens) - len(revoked)
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
@@ -258,7 +273,7 @@ class TokenAdmin(OperatorAdmin[T]):
     def rotate(
         self, request: HttpRequest, queryset: TokenQuerySet[T], grace: timedelta
     ) -> HttpResponse | str:
-        issued = queryset.rotate(grace)
+        issued = queryset.rotate(grace, by=operator_of(request))
         if not issued:
             return gettext(
                 "Only active tokens without a successor can be rotated. Nothing was "
@@ -331,3 +346,8 @@ class TokenAdmin(OperatorAdmin[T]):
             condition |= Q(hint__startswith=text)
         hints = secret_format.hints_in(text, self.secret_prefix)
         return condition | Q(hint__in=hints)
+
+
+def operator_of(request: HttpRequest) -> str:
+    """Return the name of the operator to store with a token."""
+    return request.user.get_username()[:MAX_OPERATOR_LENGTH]

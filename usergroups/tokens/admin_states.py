@@ -5,15 +5,15 @@ sentences at the top of its page.
 from typing import Any, TypeVar
 
 from django.contrib import admin
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, JSONField, Min, OuterRef, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.cells import relative_time
-from usergroups.admin_tools.history import last_operator
+from usergroups.admin_tools.cells import date_with_weekday, relative_time
 
 from .models import Token, TokenQuerySet, TokenState
 
@@ -32,7 +32,11 @@ class TokenStateFilter(admin.SimpleListFilter):
     def lookups(
         self, request: HttpRequest, model_admin: object
     ) -> list[tuple[str, Any]]:
-        return [*TokenState.choices, ("unused", _("Not used for 90 days"))]
+        return [
+            *TokenState.choices,
+            ("unused", _("Not used for 90 days")),
+            ("refused", _("Calls refused in the last 7 days")),
+        ]
 
     def queryset(  # type: ignore[override]
         self, request: HttpRequest, queryset: TokenQuerySet[T]
@@ -40,6 +44,8 @@ class TokenStateFilter(admin.SimpleListFilter):
         value = self.value()
         if value == "unused":
             return queryset.unused()
+        if value == "refused":
+            return queryset.refused()
         if value in TokenState.values:
             return queryset.in_state(value)
         return queryset
@@ -107,18 +113,37 @@ def state_sentence(token: Token) -> str:
 def revoked_sentence(token: Token) -> str:
     """Return when a token was revoked, and by which operator."""
     revoked = relative_time(token.revoked_at)
-    operator = last_operator(token, REVOKED)
-    if not operator:
+    if not token.revoked_by:
         return format_html(gettext("{}. Calls get 401."), revoked)
     text = gettext("{time} by {operator}. Calls get 401.")
-    return format_html(text, time=revoked, operator=operator)
+    return format_html(text, time=revoked, operator=token.revoked_by)
 
 
 def successor_sentence(token: Token, link: str) -> str:
     """Return what replaced a token, with this link, when, and who did it."""
     rotated = relative_time(token.rotated_at)
-    operator = last_operator(token, ROTATED)
-    if not operator:
+    if not token.rotated_by:
         return format_html(gettext("Replaced by {} {}."), link, rotated)
     text = gettext("Replaced by {token} {time} by {operator}.")
-    return format_html(text, token=link, time=rotated, operator=operator)
+    return format_html(text, token=link, time=rotated, operator=token.rotated_by)
+
+
+def refusals_sentence(token: Any) -> str:
+    """Return how often calls with a token were refused, since when and why."""
+    reason = gettext("token expired")
+    if token.revoked_at is not None:
+        reason = gettext("token revoked")
+    elif token.rotated_at is not None:
+        reason = gettext("token replaced")
+    text = ngettext(
+        "Calls refused in {number} minute since {since} ({reason}), the last {last}.",
+        "Calls refused in {number} minutes since {since} ({reason}), the last {last}.",
+        token.refused_minutes,
+    )
+    return format_html(
+        text,
+        number=intcomma(token.refused_minutes),
+        since=date_with_weekday(token.first_refused_at),
+        reason=reason,
+        last=relative_time(token.last_refused_at),
+    )

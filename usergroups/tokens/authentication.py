@@ -41,9 +41,11 @@ class TokenAuthentication(authentication.TokenAuthentication):
         if scheme.lower() != self.keyword.lower():
             return None
         secret = credentials.lstrip(" ")
-        token = self.model.objects.authenticate(secret, self.large_owner_fields)
-        if token is None:
+        token = self.model.objects.with_secret(secret, self.large_owner_fields)
+        if token is None or not token.is_active:
             FailedAuthenticationThrottle().add(request)
+            if token is not None:
+                token.mark_refused()
             self.refuse(secret)
         token.mark_used(request)
         return AnonymousUser(), token

@@ -2,7 +2,6 @@
 queryset.
 """
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,46 +11,44 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
-from django.core.cache.backends.locmem import LocMemCache
-from django.db import Error, models, router, transaction
+from django.db import models, router, transaction
 from django.db.models import Case, Count, F, Q, Value, When
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from usergroups.api.client_addresses import address_of
 from usergroups.db.announcements import announce, announced_copy
-from usergroups.db.compiled_statements import (
-    CompiledSelectRelated,
-    Parameter,
-    parameters,
-)
+from usergroups.db.compiled_statements import CompiledSelectRelated, parameters
 from usergroups.db.models import NotedModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
-from usergroups.db.waiting import atomic_without_waiting
 from usergroups.signals import created, revoked, rotated
 
 from . import secret_format
-
-logger = logging.getLogger(__name__)
+from .call_records import (
+    MAX_ADDRESS_LENGTH,
+    MAX_AGENT_LENGTH,
+    client_of,
+    is_recent,
+    write_once_a_minute,
+)
 
 MAX_TOKEN_NAME_LENGTH = 255
-# the length of an IPv6 address
-MAX_ADDRESS_LENGTH = 39
-MAX_AGENT_LENGTH = 255
+# the length of a username
+MAX_OPERATOR_LENGTH = 150
 
 MAX_ACTIVE_TOKENS = 1_000
 """The maximum number of active tokens of an owner."""
-
-LAST_USE_PRECISION = timedelta(minutes=1)
 
 EXPIRY_NOTICE = timedelta(days=14)
 """How long before its expiry a token is "Expiring soon"."""
 
 UNUSED_NOTICE = timedelta(days=90)
 """How long after its last use a token counts as unused."""
+
+REFUSAL_NOTICE = timedelta(days=7)
+"""How long after its last refused call a token is reported."""
 
 OLD_AGE = timedelta(days=365)
 """How long after its expiry or revocation a token is old."""
@@ -74,12 +71,9 @@ class TokenState(models.TextChoices):
 class TokenQuerySet(WritingQuerySet[T]):
     """Filters, issues and authenticates tokens."""
 
-    def active(self, now: datetime | Parameter | None = None) -> "TokenQuerySet[T]":
-        """Filter tokens that are neither revoked nor expired at the time
-        ``now``, which is the present by default.
-        """
-        now = now or timezone.now()
-        not_expired = Q(expires_at=None) | Q(expires_at__gt=now)
+    def active(self) -> "TokenQuerySet[T]":
+        """Filter tokens that are neither revoked nor expired."""
+        not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         return self.filter(not_expired, revoked_at=None)
 
     def in_state(self, state: str) -> "TokenQuerySet[T]":
@@ -112,6 +106,16 @@ class TokenQuerySet(WritingQuerySet[T]):
         return self.rotatable().filter(
             Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since)
         )
+
+    def expire_within(self, period: timedelta) -> "TokenQuerySet[T]":
+        """Filter active tokens that expire in this period from now."""
+        end = timezone.now() + period
+        return self.active().filter(expires_at__lte=end)
+
+    def refused(self) -> "TokenQuerySet[T]":
+        """Filter tokens with refused calls in the last 7 days."""
+        since = timezone.now() - REFUSAL_NOTICE
+        return self.filter(last_refused_at__gte=since)
 
     def old(self) -> "TokenQuerySet[T]":
         """Filter tokens that expired or were revoked at least a year ago."""
@@ -185,9 +189,9 @@ class TokenQuerySet(WritingQuerySet[T]):
             announce(created, tokens, rows.db)
         return issued
 
-    def rotate(self, grace: timedelta) -> list[tuple[T, T, str]]:
+    def rotate(self, grace: timedelta, by: str = "") -> list[tuple[T, T, str]]:
         """Issue a successor for each token of the queryset that is active and
-        has none.
+        has none. ``by`` is the name of the operator, if any.
 
         Return each token with its successor and the successor's secret. A
         successor has the name, the owner and the permissions of the token, and
@@ -211,12 +215,15 @@ class TokenQuerySet(WritingQuerySet[T]):
             latest_expiry = now + grace
             for token in tokens:
                 token.rotated_at = now
+                token.rotated_by = by
                 token.expires_at = min(token.expires_at or latest_expiry, latest_expiry)
             expires_at = Case(
                 When(expires_at__lt=latest_expiry, then=F("expires_at")),
                 default=Value(latest_expiry),
             )
-            rows._by_pk(tokens).update(rotated_at=now, expires_at=expires_at)
+            rows._by_pk(tokens).update(
+                rotated_at=now, rotated_by=by, expires_at=expires_at
+            )
             announce(created, successors, rows.db)
             # Announce copies, because the caller may add secrets to the
             # instances.
@@ -227,10 +234,11 @@ class TokenQuerySet(WritingQuerySet[T]):
     # Managers do not have this method, as with Django's delete().
     rotate.queryset_only = True  # type: ignore[attr-defined]
 
-    def revoke(self) -> list[T]:
+    def revoke(self, by: str = "") -> list[T]:
         """Revoke the tokens of the queryset permanently.
 
-        Return those that were not revoked before.
+        ``by`` is the name of the operator, if any. Return those that were not
+        revoked before.
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
@@ -239,7 +247,8 @@ class TokenQuerySet(WritingQuerySet[T]):
             now = timezone.now()
             for token in tokens:
                 token.revoked_at = now
-            rows._by_pk(tokens).update(revoked_at=now)
+                token.revoked_by = by
+            rows._by_pk(tokens).update(revoked_at=now, revoked_by=by)
             announce(revoked, tokens, rows.db)
         return tokens
 
@@ -253,10 +262,17 @@ class TokenQuerySet(WritingQuerySet[T]):
         keys = [token.pk for token in tokens]
         return self.model._base_manager.using(self.db).filter(pk__in=keys)
 
-    def authenticate(
+    def authenticate(self, secret: str) -> T | None:
+        """Return the active token with this secret, or None."""
+        token = self.with_secret(secret)
+        if token is None or not token.is_active:
+            return None
+        return token
+
+    def with_secret(
         self, secret: str, large_owner_fields: tuple[str, ...] = ()
     ) -> T | None:
-        """Return the active token with this secret, or None.
+        """Return the token with this secret, in any state, or None.
 
         One query loads the token with its owner. Of the owner's large fields,
         it loads only the ``large_owner_fields``; others are loaded when they
@@ -266,16 +282,15 @@ class TokenQuerySet(WritingQuerySet[T]):
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
         digest = secret_format.digest(secret)
-        now = timezone.now()
         # The cached statement has none of the queryset's filters.
         if self.has_filters:
-            tokens = self.for_write().active(now).filter(digest=digest)
+            tokens = self.for_write().filter(digest=digest)
             found = _select_with_owner(tokens, large_owner_fields).execute()
         else:
-            select = _authentication_statement(
+            select = _select_by_digest(
                 type(self), self.model, self.db_for_write, large_owner_fields
             )
-            found = select.execute(digest=digest, expires_at=now)
+            found = select.execute(digest=digest)
         return next(iter(found), None)
 
     def get_by_public_id(self, public_id: str) -> T:
@@ -322,20 +337,17 @@ def digest_of(public_id: str) -> bytes | None:
 
 
 @cache
-def _authentication_statement(
+def _select_by_digest(
     queryset: type[TokenQuerySet[T]],
     model: type[T],
     using: str,
     large_owner_fields: tuple[str, ...],
 ) -> CompiledSelectRelated[T]:
-    """Return the statement that reads the active token with a digest, and its
-    owner.
+    """Return the statement that reads the token with a digest, and its owner.
 
-    Its parameters are ``digest`` and ``expires_at``, the current time.
+    Its parameter is ``digest``.
     """
-    placeholders = parameters(model, "digest", "expires_at")
-    tokens = queryset(model, using=using).active(placeholders["expires_at"])
-    tokens = tokens.filter(digest=placeholders["digest"])
+    tokens = queryset(model, using=using).filter(**parameters(model, "digest"))
     return _select_with_owner(tokens, large_owner_fields)
 
 
@@ -350,17 +362,15 @@ def _select_with_owner(
     return CompiledSelectRelated(tokens, model.owner_field, deferred)
 
 
-last_use_attempts = LocMemCache(
-    "usergroups.last_use",
-    {"timeout": LAST_USE_PRECISION.total_seconds(), "max_entries": 10_000},
+CALL_FIELDS = (
+    "last_used_at",
+    "last_used_address",
+    "last_used_agent",
+    "first_refused_at",
+    "last_refused_at",
+    "refused_minutes",
 )
-"""The digests of tokens whose last use is being saved, or failed to be saved
-in the last minute.
-
-Each process has its own cache, whatever the project's CACHES setting says. Its
-size is bounded, its entries expire, and ``add()`` lets only one of several
-threads proceed.
-"""
+"""The fields about the calls with a token."""
 
 
 class Token(NotedModel):
@@ -404,8 +414,24 @@ class Token(NotedModel):
     revoked_at = models.DateTimeField(
         _("revoked"), null=True, blank=True, editable=False
     )
+    # The operator, or empty if the API or a program revoked the token
+    revoked_by = models.CharField(
+        _("revoked by"),
+        max_length=MAX_OPERATOR_LENGTH,
+        default="",
+        db_default="",
+        editable=False,
+    )
     rotated_at = models.DateTimeField(
         _("rotated"), null=True, blank=True, editable=False
+    )
+    # as ``revoked_by``
+    rotated_by = models.CharField(
+        _("rotated by"),
+        max_length=MAX_OPERATOR_LENGTH,
+        default="",
+        db_default="",
+        editable=False,
     )
     last_used_at = models.DateTimeField(
         _("last used"),
@@ -429,6 +455,20 @@ class Token(NotedModel):
         default="",
         editable=False,
         help_text=_("What the client calls itself: its User-Agent header."),
+    )
+    # Of the calls that were refused because the token is expired or revoked
+    first_refused_at = models.DateTimeField(
+        _("first refused"), null=True, blank=True, editable=False
+    )
+    last_refused_at = models.DateTimeField(
+        _("last refused"),
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Accurate to one minute."),
+    )
+    refused_minutes = models.PositiveIntegerField(
+        _("minutes with refused calls"), default=0, db_default=0, editable=False
     )
 
     objects = TokenQuerySet.as_manager()
@@ -475,7 +515,9 @@ class Token(NotedModel):
 
     @property
     def is_active(self) -> bool:
-        return self.state not in (TokenState.EXPIRED, TokenState.REVOKED)
+        if self.revoked_at is not None:
+            return False
+        return self.expires_at is None or self.expires_at > timezone.now()
 
     def revoke(self) -> None:
         """Revoke the token permanently.
@@ -520,9 +562,9 @@ class Token(NotedModel):
             # thousands of years from now.
             with suppress(OverflowError):
                 successor.expires_at = now + lifetime
-        successor.last_used_at = None
-        successor.last_used_address = ""
-        successor.last_used_agent = ""
+        for name in CALL_FIELDS:
+            field: Any = self._meta.get_field(name)
+            setattr(successor, name, field.get_default())
         return successor, successor.assign_secret()
 
     @property
@@ -531,59 +573,23 @@ class Token(NotedModel):
         return type(self).objects.using(router.db_for_write(type(self), instance=self))
 
     def mark_used(self, request: HttpRequest | Request) -> None:
-        """Save the time and client of the last use, unless a use within the
-        last minute has been saved.
+        """Store the time and client of the last use, at most once a minute."""
+        now = timezone.now()
+        if is_recent(self.last_used_at, now):
+            return
+        write_once_a_minute(self, "last_used_at", now, **client_of(request))
 
-        A call that only reads waits for nothing here: on PostgreSQL neither
-        for another transaction nor for a standby server, and on SQLite at most
-        100 ms for the writer. An error is logged and not raised, and this
-        process does not try again for a minute.
+    def mark_refused(self) -> None:
+        """Store that a call was refused because the token is not active, at
+        most once a minute.
         """
         now = timezone.now()
-        stale = now - LAST_USE_PRECISION
-        if self.last_used_at is not None and self.last_used_at > stale:
+        if is_recent(self.last_refused_at, now):
             return
-        key = self.public_id
-        # add() fails if another thread is saving the use, or has failed to
-        # within the last minute.
-        if not last_use_attempts.add(key, None):
-            return
-        tokens = self._tokens
-        outdated = tokens.filter(
-            Q(last_used_at=None) | Q(last_used_at__lte=stale), pk=self.pk
+        write_once_a_minute(
+            self,
+            "last_refused_at",
+            now,
+            first_refused_at=self.first_refused_at or now,
+            refused_minutes=F("refused_minutes") + 1,
         )
-        # Skip the row if another transaction has locked it. SQLite has no row
-        # locks and ignores this. ``no_key`` is the weaker lock that an UPDATE
-        # takes.
-        unlocked = outdated.select_for_update(skip_locked=True, no_key=True)
-        try:
-            with atomic_without_waiting(tokens.db):
-                written = tokens.filter(pk__in=unlocked.values("pk")).update(
-                    last_used_at=now, **client_of(request)
-                )
-        except Error:
-            logger.warning(
-                "Could not write the last use of the token %s",
-                self.hint,
-                exc_info=True,
-            )
-        else:
-            if written:
-                last_use_attempts.delete(key)
-
-
-def client_of(request: HttpRequest | Request) -> dict[str, str]:
-    """Return the fields of a token that describe the client."""
-    header = request.META.get("HTTP_USER_AGENT", "")
-    # Servers decode headers as Latin-1.
-    text = header.encode("latin-1", "replace").decode(errors="replace")
-    # PostgreSQL refuses U+0000, and a log or page should show one line.
-    visible = "".join(
-        character if character.isprintable() else " " for character in text
-    )
-    words = secret_format.redact(visible).split()
-    agent = " ".join(words)
-    return {
-        "last_used_address": address_of(request) or "",
-        "last_used_agent": agent[:MAX_AGENT_LENGTH],
-    }

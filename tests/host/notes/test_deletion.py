@@ -33,7 +33,7 @@ def test_the_deletion_page_counts_each_deleted_row_once(admin_client, user_group
         "mentions": "1",
         "steps": "1",
     }
-    confirm(admin_client, page)
+    confirm(admin_client, page, name=user_group.team.name)
     assert [
         model.objects.count() for model in (Team, UserGroup, Note, Mention, Mark, Step)
     ] == [0, 0, 0, 0, 1, 0]

@@ -13,19 +13,6 @@ document.addEventListener("DOMContentLoaded", () => {
   if (secrets) window.history.replaceState(null, "", secrets.dataset.reload);
 });
 
-// Warn before unsaved changes are lost, such as restored values. Wait for Select2, which sets its fields late.
-window.addEventListener("load", () => {
-  const form = document.querySelector(".change-form #content-main > form[method=post]");
-  if (!form) return;
-  const values = () => new URLSearchParams(new FormData(form)).toString();
-  const saved = new URLSearchParams(location.search).has("restore") ? "" : values();
-  let isSubmitted = false;
-  form.addEventListener("submit", () => { isSubmitted = true; });
-  window.addEventListener("beforeunload", (event) => {
-    if (!isSubmitted && values() !== saved) event.preventDefault();
-  });
-});
-
 // Show the first invalid field of a refused form. Wait for Select2, and for Django, which moves the focus to the first field.
 window.addEventListener("load", () => {
   const field = document.querySelector("#content [aria-invalid=true]");
@@ -33,25 +20,4 @@ window.addEventListener("load", () => {
   const section = field.closest("details");
   if (section) section.open = true;
   (field.nextElementSibling?.querySelector(".select2-selection") ?? field).focus();
-});
-
-// Check JSON while it is typed. The server checks it again, by stricter rules.
-document.addEventListener("input", ({ target }) => {
-  if (!target.matches("textarea.json")) return;
-  let problem = "";
-  try {
-    if (target.value.trim()) JSON.parse(target.value);
-  } catch (error) {
-    problem = error.message;
-  }
-  const row = target.closest(".form-row");
-  let shown = row.querySelector(".json-problem");
-  if (!shown) {
-    shown = document.createElement("p");
-    shown.className = "json-problem";
-    shown.lang = "en"; // the language of the browser's messages
-    shown.setAttribute("role", "status");
-    row.append(shown);
-  }
-  shown.textContent = problem;
 });

@@ -1,0 +1,152 @@
+"""Lists as CSV files."""
+
+import csv
+import html
+import re
+from datetime import UTC, datetime
+from io import StringIO
+
+import pytest
+from django.utils import timezone
+
+from bookmarks.models import Bookmark
+from tests.admin.actions import allow_only, url
+from tests.admin.test_lists import MODELS
+from tests.bookmarks.factories import BookmarkFactory
+from tests.queries import queries_of
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.models import Team
+
+pytestmark = pytest.mark.django_db
+
+
+def text_of(response):
+    assert response.status_code == 200
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    return response.getvalue().decode()
+
+
+def rows_of(client, model, **query):
+    """Return the cells of the CSV file of a list."""
+    text = text_of(client.get(url(f"{model}_csv"), query))
+    return list(csv.reader(StringIO(text)))
+
+
+@pytest.mark.parametrize(
+    "model", [*MODELS, "auth_user", "auth_group", "admin_logentry"]
+)
+def test_each_list_has_a_csv_file(admin_client, everything, model):
+    admin_client.post(url("usergroups_team_add"), {"name": "New"})  # a change
+    header, *rows = rows_of(admin_client, model)
+
+    assert header[0] == "ID"
+    number = admin_client.get(url(f"{model}_changelist")).context["cl"].result_count
+    assert len(rows) == number
+    assert {len(row) for row in rows} <= {len(header)}
+    assert "<" not in str(rows)
+
+
+def test_the_file_has_the_rows_of_the_filtered_and_sorted_list(admin_client):
+    team = TeamFactory(name="Acme")
+    expires_at = datetime(2099, 5, 3, 12, tzinfo=UTC)
+    tokens = [
+        ApiTokenFactory(team=team, name=name, expires_at=expires_at)
+        for name in ("First & last", "Second")
+    ]
+    ApiTokenFactory(team=team, revoked=True)
+    ApiTokenFactory()
+    query = {"team__id__exact": team.pk, "state": "active", "o": "-1.5"}
+    page = admin_client.get(url("usergroups_apitoken_changelist"), query)
+
+    links = re.findall(r'href="([^"]*/csv/[^"]*)"', page.content.decode())
+    plain, excel = (admin_client.get(html.unescape(link)) for link in links)
+
+    text = text_of(plain)
+    header, *rows = csv.reader(StringIO(text))
+    assert header == [
+        "ID",
+        "Token",
+        "Team",
+        "Environment",
+        "State",
+        "Access",
+        "Expires",
+        "Last used",
+    ]
+    assert rows == [
+        [
+            str(token.pk),
+            f"{token.name} {token.hint}…",
+            "Acme",
+            "",
+            "Active",
+            "Read, write",
+            "2099-05-03T12:00:00+00:00",
+            "Never",
+        ]
+        for token in reversed(tokens)
+    ]
+    date = timezone.now().date().isoformat()
+    assert plain["Content-Disposition"] == (
+        f'attachment; filename="acme-api-tokens-{date}.csv"'
+    )
+    assert text_of(excel) == f"\ufeff{text}"
+
+
+def test_the_file_contains_no_formula_and_no_secret(admin_client):
+    group = UserGroupFactory(name='=HYPERLINK("x")', provided_id="@a")
+
+    text = text_of(admin_client.get(url("usergroups_usergroup_csv")))
+
+    assert '"\'=HYPERLINK(""x"")",\'@a,' in text
+    assert group.token not in text
+
+
+def test_the_file_has_at_most_10_000_rows_of_which_few_are_read_at_once(
+    admin_client, user_group
+):
+    bookmarks = [
+        Bookmark(user_group=user_group, url=f"https://example.com/{number}")
+        for number in range(10_001)
+    ]
+    # PostgreSQL takes at most 65,535 parameters.
+    Bookmark.objects.bulk_create(bookmarks, batch_size=1000)
+
+    statements = queries_of(
+        lambda: text_of(admin_client.get(url("bookmarks_bookmark_csv")))
+    )
+
+    selects = [sql for sql in statements if '"bookmarks_bookmark"."title"' in sql]
+    # The first page of the list, and 50 chunks.
+    assert len(selects) == 51
+
+
+def test_the_file_requires_the_permission_to_view_the_list(client):
+    BookmarkFactory()
+    address = url("bookmarks_bookmark_csv")
+
+    allow_only(client, "bookmarks_bookmark", "view")
+    allowed = client.get(address)
+    allow_only(client, "bookmarks_bookmark", "add", "delete")
+    refused = client.get(address)
+    client.logout()
+
+    assert (allowed.status_code, refused.status_code) == (200, 403)
+    assert client.get(address)["Location"].startswith(url("login"))
+
+
+def test_a_file_with_a_malformed_filter_leads_to_the_list(admin_client):
+    address = url("usergroups_usergroup_csv")
+    answer = admin_client.get(address, {"team__id__exact": "x"})
+
+    assert answer["Location"] == f"{url('usergroups_usergroup_changelist')}?e=1"
+
+
+def test_a_row_that_is_deleted_meanwhile_is_left_out(admin_client):
+    team, deleted = TeamFactory.create_batch(2)
+
+    answer = admin_client.get(url("usergroups_team_csv"))
+    Team.objects.filter(pk=deleted.pk).delete()
+
+    [_header, row] = text_of(answer).splitlines()
+    assert team.name in row

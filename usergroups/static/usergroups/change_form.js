@@ -1,0 +1,106 @@
+"use strict";
+
+// Load the page again before the form is sent. If the session has expired, say so and keep what was typed. After another
+// login, the form needs the new CSRF token.
+function checkSession(form) {
+  const warning = document.getElementById("session-warning");
+  let state = "";
+  form.addEventListener("submit", async (event) => {
+    if (state === "checked") return;
+    event.preventDefault();
+    if (state === "checking") return; // a double click
+    state = "checking";
+    let page;
+    try {
+      const response = await fetch(location.href);
+      page = new DOMParser().parseFromString(await response.text(), "text/html");
+    } catch { /* Let the browser say that the server does not respond. */ }
+    if (page?.body.classList.contains("login")) {
+      state = "";
+      warning.hidden = false;
+      warning.focus();
+      return;
+    }
+    const token = page?.querySelector("[name=csrfmiddlewaretoken]");
+    if (token) form.elements.csrfmiddlewaretoken.value = token.value;
+    state = "checked";
+    form.requestSubmit(event.submitter);
+  });
+  return () => state === "checked";
+}
+
+// Warn before unsaved changes are lost, such as restored values.
+function warnOfUnsavedChanges(form, isSubmitted) {
+  const values = () => {
+    const fields = new FormData(form);
+    fields.delete("csrfmiddlewaretoken");
+    return new URLSearchParams(fields).toString();
+  };
+  const saved = new URLSearchParams(location.search).has("restore") ? "" : values();
+  window.addEventListener("beforeunload", (event) => {
+    if (!isSubmitted() && values() !== saved) event.preventDefault();
+  });
+}
+
+// Return the lines of both texts from the first to the last one that differs, at most 100 of each.
+function changedLines(before, after) {
+  const old = before.split(/\r?\n/);
+  const lines = after.split("\n");
+  const shorter = Math.min(old.length, lines.length);
+  let start = 0;
+  while (start < shorter && old[start] === lines[start]) start++;
+  let end = 0;
+  while (end < shorter - start && old.at(-1 - end) === lines.at(-1 - end)) end++;
+  return [old, lines].map((all) => all.slice(start, all.length - end).slice(0, 100));
+}
+
+function newElement(tag, className) {
+  const element = document.createElement(tag);
+  element.className = className;
+  return element;
+}
+
+// JSON gets the numbers of its lines. While it is typed, show what is wrong with it, and which lines saving will change.
+// The server checks it again, by stricter rules.
+function editJson(area, stored) {
+  const editor = newElement("div", "json-editor");
+  const numbers = newElement("div", "json-lines");
+  const problem = newElement("div", "help json-problem");
+  const changes = newElement("div", "help json-changes");
+  numbers.setAttribute("aria-hidden", "true");
+  problem.lang = "en"; // the language of the browser's messages
+  problem.setAttribute("role", "status");
+  area.before(editor);
+  editor.append(numbers, area);
+  area.closest(".form-row").append(problem, changes);
+
+  const update = () => {
+    const text = area.value;
+    numbers.textContent = text.split("\n").map((_, index) => index + 1).join("\n");
+    const [removed, added] = changedLines(stored, text);
+    changes.replaceChildren(...[["del", "−", removed], ["ins", "+", added]].map(([tag, sign, lines]) => {
+      const element = newElement(tag, "");
+      element.textContent = lines.map((line) => `${sign} ${line}`).join("\n");
+      return element;
+    }));
+    problem.textContent = "";
+    try {
+      if (text.trim()) JSON.parse(text);
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  };
+  area.addEventListener("input", update);
+  area.addEventListener("scroll", () => { numbers.scrollTop = area.scrollTop; });
+  update();
+}
+
+// Wait for Select2, which sets its fields late.
+window.addEventListener("load", () => {
+  const form = document.querySelector(".change-form #content-main > form[method=post]");
+  if (!form) return;
+  warnOfUnsavedChanges(form, checkSession(form));
+  for (const area of form.querySelectorAll("textarea.json")) {
+    editJson(area, form.elements[`initial-${area.name}`]?.value ?? "");
+  }
+});
