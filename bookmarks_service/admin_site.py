@@ -5,7 +5,6 @@ code for Find, confirmations, lists, forms and secrets, and Unfold needs
 ``unsafe-eval`` and inline styles, which the content security policy forbids.
 """
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from axes.decorators import axes_dispatch
@@ -15,10 +14,10 @@ from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import BadRequest
-from django.db.models import Manager, Model, QuerySet
+from django.db.models import Manager, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, reverse
+from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -29,7 +28,7 @@ from usergroups.admin_tools.cells import relative_time
 from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.history import message_of
 from usergroups.admin_tools.pages import admin_url, can_view
-from usergroups.admin_tools.paginator import MAX_LISTED, bounded_count, newest_rows
+from usergroups.admin_tools.paginator import MAX_LISTED, bounded_number, newest_rows
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.models import Token
 
@@ -41,13 +40,15 @@ from .admin_charts import (
     tokens_by_week,
     weeks_from_today,
 )
+from .expiring_tokens import can_view_tokens, expiring_tokens_page
+from .token_panels import TokenPanel, token_panels
 
-MAX_ROWS = 5  # in each list of the index page
+MAX_CHANGES = 5  # on the index page
 
 
 NAVIGATION = [
     (_("Customers"), ["UserGroup", "Team"]),
-    (_("Tokens"), ["ApiToken", "AccessToken"]),
+    (_("Tokens"), ["ApiToken", "AccessToken", "ExpiringTokens"]),
     (_("Bookmarks"), ["Bookmark", "Collection"]),
     (_("Administration"), ["LogEntry", "User", "Group"]),
 ]
@@ -89,19 +90,6 @@ class Step(NamedTuple):
     done: bool
 
 
-@dataclass
-class TokenPanel:
-    """The first tokens of a list that need attention."""
-
-    title: str
-    tokens: list[tuple[str, Model, str | None]] = field(default_factory=list)
-    """A link to each token, its owner and one of its times."""
-    limit: str = ""
-    """The number of tokens that were checked, if there are more."""
-    url: str = ""
-    """The URL of the whole list, if there may be more tokens in it."""
-
-
 class OperatorsSite(FindSite):
     """The admin site of the service."""
 
@@ -123,16 +111,29 @@ class OperatorsSite(FindSite):
                     entry["name"] = title
         if app_label is not None:
             return apps
+        if can_view_tokens(self, request):
+            expiring_tokens = {
+                "object_name": "ExpiringTokens",
+                "name": gettext("Expiring tokens"),
+                "admin_url": reverse(f"{self.name}:expiring_tokens"),
+            }
+            apps.append({"models": [expiring_tokens]})
         return grouped(apps)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        # No model has get_absolute_url(), and Django's redirect to it raises
-        # an error for malformed keys.
-        return [
-            url
-            for url in super().get_urls()
-            if getattr(url, "name", None) != "view_on_site"
+        view = self.admin_view(self.expiring_tokens_view)
+        urls: list[URLResolver | URLPattern] = [
+            path("expiring-tokens/", view, name="expiring_tokens")
         ]
+        for url in super().get_urls():
+            # No model has get_absolute_url(), and Django's redirect to it
+            # raises an error for malformed keys.
+            if getattr(url, "name", None) != "view_on_site":
+                urls.append(url)
+        return urls
+
+    def expiring_tokens_view(self, request: HttpRequest) -> HttpResponse:
+        return expiring_tokens_page(self, request)
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -179,9 +180,9 @@ class OperatorsSite(FindSite):
         charts = self.bookmark_charts(request)
         for model in (ApiToken, AccessToken):
             if can_view(self, request, model):
-                rows = self.get_model_admin(model).get_queryset(request)
-                newest, is_limited = newest_rows(rows)
-                tokens += self.token_panels(model, newest, is_limited)
+                model_admin = self.get_model_admin(model)
+                newest, is_limited = newest_rows(model_admin.get_queryset(request))
+                tokens += token_panels(model_admin, request, newest, is_limited)
                 charts.append(self.token_chart(model, newest, is_limited))
         changes = None
         if can_view(self, request, LogEntry):
@@ -238,10 +239,7 @@ class OperatorsSite(FindSite):
         """
         if not can_view(self, request, UserGroup):
             return ""
-        number = bounded_count(self.get_model_admin(UserGroup).get_queryset(request))
-        if number == MAX_LISTED:
-            return f"{intcomma(number)}+"
-        return intcomma(number)
+        return bounded_number(self.get_model_admin(UserGroup).get_queryset(request))
 
     def bookmark_charts(self, request: HttpRequest) -> list[Chart]:
         """Return the chart of the latest bookmarks, if the user may view them.
@@ -266,46 +264,6 @@ class OperatorsSite(FindSite):
         counts = tokens_by_week(newest)
         return draw(title, weeks_from_today(), counts, limit_text(is_limited))
 
-    def token_panels(
-        self, model: type[Token], newest: Any, is_limited: bool
-    ) -> list[TokenPanel]:
-        """Return the panels of a model's tokens that need attention, because
-        they expire soon or are not used.
-
-        No index finds them, so they are looked for among the newest tokens.
-        """
-        model_admin: Any = self.get_model_admin(model)
-        # the state in the URL of the list, the title, the tokens, and the time
-        # that is shown of each
-        lists = [
-            (
-                "expiring",
-                gettext("%(names)s that expire within 14 days"),
-                newest.in_state("expiring").order_by("expires_at"),
-                "expires_at",
-            ),
-            (
-                "unused",
-                gettext("%(names)s that were not used for 90 days"),
-                newest.unused().order_by("pk"),
-                "last_used_at",
-            ),
-        ]
-        panels = []
-        for state, title, tokens, time_field in lists:
-            first = list(tokens[: MAX_ROWS + 1])
-            if not first and not is_limited:
-                continue
-            panel = TokenPanel(title % {"names": model._meta.verbose_name_plural})
-            for token in first[:MAX_ROWS]:
-                time = relative_time(getattr(token, time_field))
-                panel.tokens.append((model_admin.link_to(token), token.owner, time))
-            panel.limit = limit_text(is_limited)
-            if is_limited or len(first) > MAX_ROWS:
-                panel.url = f"{model_admin.url_of('changelist')}?state={state}"
-            panels.append(panel)
-        return panels
-
     def recent_changes(
         self, request: HttpRequest
     ) -> list[tuple[LogEntry, str, str | None]]:
@@ -316,5 +274,5 @@ class OperatorsSite(FindSite):
         latest = entries.select_related("user", "content_type").order_by("-pk")
         return [
             (entry, message_of(entry), relative_time(entry.action_time))
-            for entry in latest[:MAX_ROWS]
+            for entry in latest[:MAX_CHANGES]
         ]

@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
             name='AccessToken',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('notes', models.TextField(blank=True, default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
+                ('notes', models.TextField(blank=True, db_default='', default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
                 ('digest', models.BinaryField(max_length=32, unique=True)),
                 ('hint', models.CharField(editable=False, help_text='The beginning of the secret.', max_length=16, verbose_name='hint')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),

@@ -80,6 +80,7 @@ ADMIN = {
         ".submit-row input",
         "[data-copies]",
     ],
+    "expiring tokens": ["/admin/expiring-tokens/?days=90"],
     "history": ["/admin/usergroups/apitoken/2/history/"],
     "access tokens": ["/admin/bookmarks/accesstoken/"],
     "access token": ["/admin/bookmarks/accesstoken/1/change/"],

@@ -267,12 +267,12 @@ def queries_of_pages(client, rows):
 
 EXPECTED = {
     # Each page: the session and the user. The index: the last changes; for
-    # each of two kinds of tokens, whether there are more than it checks, the
-    # expiring and the unused ones; and each of the six first steps. Content
+    # each of two kinds of tokens, whether there are more than it checks, those
+    # with refused calls, the expiring and the unused ones; and each of the six first steps. Content
     # types are cached.
     # Five for the numbers: user groups, the newest bookmarks and their number by
     # day, and for both kinds of token the number by week.
-    "index": 20,
+    "index": 22,
     # The count, up to 10,000, and the rows with their owners.
     **{f"{model} list": 4 for model in MODELS},
     # The same, and the sizes of the rows to search.

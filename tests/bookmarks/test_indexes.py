@@ -503,14 +503,13 @@ def skewed_tokens(user_group):
         UserGroup(team=first_team, provided_id=f"skewed_{n}") for n in range(2000)
     )
     digests = [n.to_bytes(32, "big") for n in range(5000)]
-    ApiToken.objects.bulk_create(
-        ApiToken(team=first_team, digest=digest) for digest in digests
-    )
+    api_tokens = [ApiToken(team=first_team, digest=digest) for digest in digests]
     access_tokens = (
         AccessToken(user_group=user_group, digest=digest, **user_group.scope)
         for digest in digests
     )
     # PostgreSQL takes at most 65,535 parameters.
+    ApiToken.objects.bulk_create(api_tokens, batch_size=1000)
     AccessToken.objects.bulk_create(access_tokens, batch_size=1000)
     owner = UserGroupFactory(team=TeamFactory())
     with connection.cursor() as cursor:

@@ -47,7 +47,24 @@ def test_a_table_of_tokens_shows_five_and_links_to_all(admin_client):
 
     # five tokens and the link to all
     assert page.count('<li><a href="/admin/usergroups/apitoken/') == 6
-    assert '<a href="/admin/usergroups/apitoken/?state=expiring">Show all</a>' in page
+    link = '<a href="/admin/usergroups/apitoken/?state=expiring">Show all</a> (6)'
+    assert link in page
+
+
+def test_tokens_with_refused_calls_are_listed_the_latest_first(admin_client):
+    now = timezone.now()
+    for days in (3, 1, 8):
+        ApiTokenFactory(
+            name=f"Refused {days} days ago",
+            revoked=True,
+            last_refused_at=now - timedelta(days=days),
+        )
+
+    page = admin_client.get(INDEX).content.decode()
+
+    assert "API tokens with refused calls in the last 7 days" in page
+    found = re.findall(r"Refused \d days ago", page)
+    assert found == ["Refused 1 days ago", "Refused 3 days ago"]
 
 
 def create_tokens(number):
@@ -66,8 +83,9 @@ NOTE = "Only the newest 10,000 are checked."
 
 
 def test_tokens_are_looked_for_among_the_newest(admin_client):
-    token = AccessTokenFactory(expiring=True)
-    create_tokens(9_999)
+    token = AccessTokenFactory(unused=True)
+    expiring = AccessTokenFactory(expiring=True)
+    create_tokens(9_998)
 
     page = admin_client.get(INDEX).content.decode()
 
@@ -78,8 +96,10 @@ def test_tokens_are_looked_for_among_the_newest(admin_client):
     page = admin_client.get(INDEX).content.decode()
 
     assert token.hint not in page
-    assert page.count(NOTE) == 2  # for those that expire, and the unused
-    assert '<a href="/admin/bookmarks/accesstoken/?state=expiring">Show all</a>' in page
+    # An index finds those that expire.
+    assert expiring.hint in page
+    assert page.count(NOTE) == 1
+    assert '<a href="/admin/bookmarks/accesstoken/?state=unused">Show all</a>' in page
 
 
 @pytest.mark.skipif(
@@ -93,8 +113,9 @@ def test_a_panel_reads_a_limited_number_of_tokens(admin_client):
     statements = queries_of(admin_client.get, INDEX)
 
     on_tokens = [sql for sql in statements if 'FROM "bookmarks_accesstoken"' in sql]
-    # the first of the others, expiring, unused and expiring by week
-    assert len(on_tokens) == 4
+    # the first of the others, with refused calls, expiring, unused and expiring
+    # by week
+    assert len(on_tokens) == 5
     for sql in on_tokens:
         nodes = plan_nodes(sql, "ANALYZE, FORMAT JSON")
         scans = [node for node in nodes if node.get("Relation Name") == TABLE]
@@ -139,9 +160,9 @@ def test_the_numbers_take_one_or_two_queries_each(admin_client):
 
     assert number_of_queries("usergroups_usergroup") == 1
     assert number_of_queries("bookmarks_bookmark") == 1  # by day
-    # expiring, unused, and expiring by week
-    assert number_of_queries("usergroups_apitoken") == 3
-    assert number_of_queries("bookmarks_accesstoken") == 3
+    # with refused calls, expiring, unused, and expiring by week
+    assert number_of_queries("usergroups_apitoken") == 4
+    assert number_of_queries("bookmarks_accesstoken") == 4
 
 
 def test_an_operator_sees_no_number_of_what_they_may_not_view(client):

@@ -19,6 +19,16 @@ def bounded_count(rows: QuerySet[Model]) -> int:
     return rows.order_by()[:MAX_LISTED].count()
 
 
+def bounded_number(rows: QuerySet[Model]) -> str:
+    """Return ``bounded_count()`` as text, with a plus sign if there may be more
+    rows.
+    """
+    number = bounded_count(rows)
+    if number == MAX_LISTED:
+        return f"{intcomma(number)}+"
+    return intcomma(number)
+
+
 def newest_rows(rows: QuerySet[M]) -> tuple[QuerySet[M], bool]:
     """Return the rows with the last primary keys, at most MAX_LISTED, and
     whether there are others.

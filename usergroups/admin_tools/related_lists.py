@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import NotRequired, TypedDict
 
 from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import redirect
@@ -14,7 +13,7 @@ from django.utils.translation import gettext
 from .autocomplete import AutocompleteFilter
 from .lists import filter_name
 from .pages import M, PagesAdmin, can_view, change_url
-from .paginator import MAX_LISTED, bounded_count
+from .paginator import bounded_number
 
 Link = tuple[str, str]
 """A label and an address."""
@@ -72,11 +71,7 @@ class RelatedListsAdmin(PagesAdmin[M]):
     ) -> RelatedList:
         """Return this list with these filters."""
         rows = self.get_queryset(request).filter(**query)
-        number = bounded_count(rows)
-        count = intcomma(number)
-        # There may be more rows.
-        if number == MAX_LISTED:
-            count += "+"
+        count = bounded_number(rows)
         name = str(self.opts.verbose_name_plural)
         url = f"{self.url_of('changelist')}?{urlencode(query)}"
         return {"name": name, "count": count, "url": url}

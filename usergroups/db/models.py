@@ -64,6 +64,7 @@ class NotedModel(WritingModel):
         # A TextField checks its length only in forms.
         validators=[MaxLengthValidator(MAX_NOTES_LENGTH)],
         default="",
+        db_default="",
         blank=True,
         help_text=_("For operators only. Applications do not see the notes."),
     )

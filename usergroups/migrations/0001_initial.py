@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
             name='Team',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('notes', models.TextField(blank=True, default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
+                ('notes', models.TextField(blank=True, db_default='', default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
                 ('name', models.CharField(help_text='Shown to operators only. API clients see the id.', max_length=255, validators=[django.core.validators.RegexValidator('\\S', 'The name must not be blank.')], verbose_name='name')),
             ],
             options={
@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
             name='ApiToken',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('notes', models.TextField(blank=True, default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
+                ('notes', models.TextField(blank=True, db_default='', default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
                 ('digest', models.BinaryField(max_length=32, unique=True)),
                 ('hint', models.CharField(editable=False, help_text='The beginning of the secret.', max_length=16, verbose_name='hint')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
             name='UserGroup',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('notes', models.TextField(blank=True, default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
+                ('notes', models.TextField(blank=True, db_default='', default='', help_text='For operators only. Applications do not see the notes.', max_length=2000, validators=[django.core.validators.MaxLengthValidator(2000)], verbose_name='notes')),
                 ('environment', models.CharField(blank=True, choices=[('Customer', 'Customer'), ('Testing', 'Testing')], help_text='Only API tokens of the same environment give access to the group. If empty, only those without an environment.', max_length=8, verbose_name='environment')),
                 ('provided_id', models.CharField(help_text='Your own id of the user group: user_group_id in the API.', max_length=255, verbose_name='provided id')),
                 ('name', models.CharField(help_text="The group's name, which applications may change.", max_length=255, verbose_name='name')),
