@@ -1,24 +1,26 @@
 """Bookmarks, their collections, and the access tokens of user groups."""
 
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from datetime import datetime
+from typing import Any, Required, Self, TypedDict, Unpack
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db import models
-from django.db.models import F, Value
-from django.db.models.functions import Coalesce
+from django.db.models import F
 from django.utils.translation import gettext_lazy as _
-from uuid_utils.compat import uuid7
 
-from usergroups.db.models import DatedModel
 from usergroups.models import MAX_ENVIRONMENT_LENGTH, Team, UserGroup
 from usergroups.tokens.models import Token
 
 from . import web_url
 from .exceptions import BOOKMARK_EXISTS
-from .querysets import NO_COLLECTION, BookmarkQuerySet, CollectionQuerySet, UniqueKey
-from .tags import TagsField
+from .public_ids import PublicIdModel
+from .querysets.bookmarks import BookmarkQuerySet
+from .querysets.collections import CollectionQuerySet
+from .querysets.unique_keys import COLLECTION_KEY, NO_COLLECTION, UniqueKey
+from .tags import TagsField, clean_tags
 
 MAX_COLLECTION_NAME_LENGTH = 255
 MAX_TITLE_LENGTH = 1000
@@ -98,17 +100,9 @@ class AccessToken(Token):
         super().save(*args, **kwargs)
 
 
-class Collection(DatedModel):
+class Collection(PublicIdModel):
     """A named set of a user group's bookmarks."""
 
-    id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
-    user_group = models.ForeignKey(
-        UserGroup,
-        models.CASCADE,
-        related_name="collections",
-        db_index=False,
-        verbose_name=_("user group"),
-    )
     name = models.CharField(
         _("name"),
         max_length=MAX_COLLECTION_NAME_LENGTH,
@@ -140,26 +134,29 @@ class Collection(DatedModel):
         # would have to be translated.
         return f"{self.name}, {self.user_group}"
 
-    def validate_constraints(self, exclude: Any = None) -> None:
+    def validate_constraints(self, exclude: Iterable[str] | None = None) -> None:
         # The form of an existing collection excludes the user group, and
         # Django would therefore skip the constraint.
         super().validate_constraints(set(exclude or ()) - {"user_group"})
 
 
-class Bookmark(DatedModel):
+class BookmarkFields(TypedDict, total=False):
+    """The values of a new bookmark. All except the URL may be omitted."""
+
+    url: Required[str]
+    collection: Collection | None
+    title: str
+    tags: list[str]
+    note: str
+    created_at: datetime
+
+
+class Bookmark(PublicIdModel):
     """A URL that a user group has saved.
 
     It is unique within a collection, and among the bookmarks without one.
     """
 
-    id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
-    user_group = models.ForeignKey(
-        UserGroup,
-        models.CASCADE,
-        related_name="bookmarks",
-        db_index=False,
-        verbose_name=_("user group"),
-    )
     # DO_NOTHING, because CollectionQuerySet.release_dependants() empties a
     # collection before it is deleted.
     collection = models.ForeignKey(
@@ -213,12 +210,7 @@ class Bookmark(DatedModel):
             models.UniqueConstraint(
                 F("user_group"),
                 F("url_digest"),
-                # NULLs would be different from each other.
-                Coalesce(
-                    "collection_id",
-                    Value(NO_COLLECTION),
-                    output_field=models.UUIDField(),
-                ),
+                COLLECTION_KEY,
                 name="bookmarks_url",
             ),
         ]
@@ -240,6 +232,35 @@ class Bookmark(DatedModel):
     def __str__(self) -> str:
         return self.url
 
+    @classmethod
+    def cleaned(cls, user_group: UserGroup, **fields: Unpack[BookmarkFields]) -> Self:
+        """Return a valid bookmark, which is not saved.
+
+        Raises ValidationError if a value is invalid or the collection belongs
+        to another user group.
+        """
+        bookmark = cls(user_group=user_group, **cls.cleaned_values(fields))
+        bookmark.validate_fields(["url", "title", "note"])
+        bookmark.clean()
+        return bookmark
+
+    @staticmethod
+    def cleaned_values(fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of these fields with the URL and the tags as they
+        are stored, and with the digest of the URL.
+
+        Raises ValidationError if the URL or a tag is invalid. The other values
+        are not checked.
+        """
+        values = dict(fields)
+        if "url" in values:
+            url = web_url.clean(values["url"])
+            values["url"] = url
+            values["url_digest"] = url.digest
+        if "tags" in values:
+            values["tags"] = clean_tags(values["tags"])
+        return values
+
     @property
     def unique_key(self) -> UniqueKey:
         """The key that is unique within a user group.
@@ -259,15 +280,21 @@ class Bookmark(DatedModel):
             reason = _("The user group has no such collection.")
             raise ValidationError({"collection": reason})
 
-    def validate_constraints(self, exclude: Any = None) -> None:
-        shown = [name for name in ("url", "collection") if name not in (exclude or ())]
-        with suppress(ValueError):  # the field's validator reports an invalid URL
+    def validate_constraints(self, exclude: Iterable[str] | None = None) -> None:
+        # The field's validator reports an invalid URL.
+        with suppress(ValueError):
             self.url_digest = web_url.digest(self.url)
         # Django's own check would not insert the row's ``collection_id`` in
         # the expression of the constraint.
-        same = Bookmark.objects.for_write().filter(
-            user_group=self.user_group_id, collection=self.collection_id
+        bookmarks = Bookmark.objects.for_write().exclude(pk=self.pk)
+        duplicates = bookmarks.filter(
+            user_group=self.user_group_id,
+            collection=self.collection_id,
+            url_digest=self.url_digest,
         )
-        if same.filter(url_digest=self.url_digest).exclude(pk=self.pk).exists():
-            field = shown[0] if shown else NON_FIELD_ERRORS
-            raise ValidationError({field: BOOKMARK_EXISTS})
+        if not duplicates.exists():
+            return
+        hidden = set(exclude or ())
+        shown = [name for name in ("url", "collection") if name not in hidden]
+        field = shown[0] if shown else NON_FIELD_ERRORS
+        raise ValidationError({field: BOOKMARK_EXISTS})

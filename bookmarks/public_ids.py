@@ -10,19 +10,25 @@ from functools import cache
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
+from django.db import models
+from django.db.models import ProtectedError, RestrictedError
+from django.utils.translation import gettext_lazy as _
+from uuid_utils.compat import uuid7
+
 from usergroups.db.compiled_statements import (
     CompiledStatement,
     compile_select,
     parameters,
 )
-from usergroups.db.models import WritingModel
+from usergroups.db.deletion import ProtectingError
+from usergroups.db.models import DatedModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
 from .deletions import Deletion
 
-M = TypeVar("M", bound=WritingModel)
+M = TypeVar("M", bound="PublicIdModel")
 
 
 class Duplicate(Exception):
@@ -49,21 +55,40 @@ def parse_public_id(public_id: object) -> UUID | None:
     return None
 
 
+class PublicIdModel(DatedModel):
+    """A model whose rows belong to a user group and have a public id."""
+
+    id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
+    user_group = models.ForeignKey(
+        UserGroup,
+        models.CASCADE,
+        # "bookmarks" and "collections"
+        related_name="%(class)ss",
+        # Other indexes begin with the user group.
+        db_index=False,
+        verbose_name=_("user group"),
+    )
+
+    class Meta:
+        abstract = True
+
+
 class PublicIdQuerySet(WritingQuerySet[M]):
     """Reads and writes the rows of a user group by their public id."""
 
     recorded_fields = ("user_group",)
 
     def record_deletions(self, rows: Sequence[M], now: datetime) -> None:
-        Deletion.objects.using(self.db).bulk_create(
-            Deletion(
-                user_group_id=row.user_group_id,  # type: ignore[attr-defined]
-                object_type=str(self.model._meta.model_name),
+        records = []
+        for row in rows:
+            record = Deletion(
+                user_group_id=row.user_group_id,
+                object_type=str(row._meta.model_name),
                 object_id=row.pk,
                 deleted_at=now,
             )
-            for row in rows
-        )
+            records.append(record)
+        Deletion.objects.using(self.db).bulk_create(records)
 
     def find_by_id(
         self, user_group: UserGroup, public_id: object, *, for_write: bool = False
@@ -87,7 +112,7 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         user_group: UserGroup,
         public_id: object,
         versions: Sequence[datetime] | None = None,
-        **changes: Any,
+        **changes: object,
     ) -> M:
         """Update only the given fields of the user group's row with this id,
         and return the row as it is afterwards.
@@ -125,6 +150,46 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         """
         self._with_id(user_group, public_id)._delete_version(versions)
 
+    def delete_by_ids(
+        self, user_group: UserGroup, public_ids: Sequence[object]
+    ) -> list[bool | ProtectingError]:
+        """Delete rows and return, in order, whether each existed.
+
+        Return the error for a row that cannot be deleted, because rows of the
+        host project refer to it.
+        """
+        keys = [parse_public_id(public_id) for public_id in public_ids]
+        rows = self.for_write().filter(user_group=user_group, pk__in=keys)
+
+        def delete() -> set[UUID | None]:
+            locked = rows.select_for_update().order_by("pk")
+            found = set(locked.values_list("pk", flat=True))
+            rows.filter(pk__in=found)._delete()
+            return found
+
+        try:
+            deleted = retry_on_conflict(delete, rows.db)
+        except (ProtectedError, RestrictedError):
+            return [self._try_to_delete(user_group, each) for each in public_ids]
+        existed: list[bool | ProtectingError] = []
+        for key in keys:
+            existed.append(key in deleted)
+            # A repeated id is reported as deleted only once.
+            deleted.discard(key)
+        return existed
+
+    def _try_to_delete(
+        self, user_group: UserGroup, public_id: object
+    ) -> bool | ProtectingError:
+        """Delete one row, and return what ``delete_by_ids`` returns for it."""
+        try:
+            self.delete_by_id(user_group, public_id)
+        except self.model.DoesNotExist:
+            return False
+        except (ProtectedError, RestrictedError) as error:
+            return error
+        return True
+
     def delete(self) -> tuple[int, dict[str, int]]:
         rows = self.for_write()
         return retry_on_conflict(rows._delete_by_user_group, rows.db)
@@ -153,7 +218,7 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         return self.for_write().filter(user_group=user_group, pk=key)
 
     def _find_duplicate(
-        self, user_group: UserGroup, changes: Mapping[str, Any]
+        self, user_group: UserGroup, changes: Mapping[str, object]
     ) -> UUID | None:
         """Return the key of the user group's row that the only row of this
         queryset would duplicate with these changes, or None.

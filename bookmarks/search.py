@@ -14,6 +14,7 @@ from django.db.models import Func, Q, QuerySet, TextField, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Concat, StrIndex
 from django.db.models.lookups import GreaterThan
+from django.db.models.sql.compiler import SQLCompiler
 
 from usergroups.api.cursors import CREATED, UPDATED
 from usergroups.api.scan_pages import ScanPage
@@ -26,7 +27,6 @@ MAX_QUERY_LENGTH = 100  # characters
 
 SEARCHED = ("url", "title", "tags", "note")
 """The fields in which ``q`` finds a text."""
-
 
 WITHOUT_INDEX = {
     CREATED: ("q", "tag"),
@@ -59,18 +59,31 @@ class SearchPage(ScanPage["Bookmark"]):
         if "created_since" in filters:
             condition &= Q(created_at__gte=filters["created_since"])
         if "q" in filters:
+            fields = fields_to_search(filters["q"])
             text = Lowercase(Value(filters["q"]))
-            # A line break separates tags, and is not part of any.
-            fields = [n for n in SEARCHED if n != "tags" or "\n" not in filters["q"]]
-            contain = (
-                GreaterThan(StrIndex(Lowercase(name), text), 0) for name in fields
-            )
-            condition &= Q(*contain, _connector=Q.OR)
-            size = size + stored_size(*fields)
+            found = [contains(name, text) for name in fields]
+            condition &= Q(*found, _connector=Q.OR)
+            size += stored_size(*fields)
         for tag in filters.get("tag", []):
             condition &= has_tag(tag)
-            size = size + ByteLength("tags")
+            size += ByteLength("tags")
         super().__init__(bookmarks, "id", condition=condition, size=size, **position)
+
+
+def fields_to_search(text: str) -> list[str]:
+    """Return the names of the fields that may contain this text.
+
+    A line break separates tags, and is not part of any.
+    """
+    return [name for name in SEARCHED if name != "tags" or "\n" not in text]
+
+
+def contains(searched: str | Combinable, text: "Lowercase") -> Q:
+    """Return the condition that ``searched``, the name of a field or an
+    expression, contains the text, in any letter case.
+    """
+    position = StrIndex(Lowercase(searched), text)
+    return Q(GreaterThan(position, 0))
 
 
 def has_tag(tag: str) -> Q:
@@ -78,7 +91,7 @@ def has_tag(tag: str) -> Q:
     border = Value("\n")
     lines = Concat(border, "tags", border, output_field=TextField())
     line = Value(f"\n{tag}\n")
-    return Q(GreaterThan(StrIndex(Lowercase(lines), Lowercase(line)), 0))
+    return contains(lines, Lowercase(line))
 
 
 class Lowercase(Func):
@@ -91,12 +104,12 @@ class Lowercase(Func):
     output_field = TextField()
 
     def as_sqlite(
-        self, compiler: Any, connection: BaseDatabaseWrapper, **context: Any
-    ) -> Any:
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
+    ) -> tuple[str, tuple[str | int, ...]]:
         return self.as_sql(compiler, connection, function="bookmarks_lower", **context)
 
 
-def create_lower_function(connection: BaseDatabaseWrapper, **kwargs: Any) -> None:
+def create_lower_function(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     """Create the SQL function that Lowercase uses, on a new connection to
     SQLite.
     """

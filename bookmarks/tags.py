@@ -1,10 +1,10 @@
 """The tags of a bookmark, and the model field that stores them."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
 from .web_url import CONTROL_CHARACTER
@@ -58,17 +58,20 @@ class TagsField(models.TextField):  # type: ignore[type-arg]
     """A list of tags, stored as text with one tag on each line."""
 
     def from_db_value(
-        self, value: str | None, expression: Any, connection: Any
+        self,
+        value: str | None,
+        expression: models.Expression,
+        connection: BaseDatabaseWrapper,
     ) -> list[str] | None:
         # None in an outer join that finds no bookmark
         return None if value is None else tags_of_text(value)
 
-    def to_python(self, value: Any) -> list[str]:
+    def to_python(self, value: object) -> list[str]:
         # the text of a fixture
         tags = tags_of_text(value) if isinstance(value, str) else value
         return clean_tags(tags)
 
-    def get_prep_value(self, value: Any) -> Any:
+    def get_prep_value(self, value: object) -> object:
         # It may also be a text to search for.
         return text_of_tags(value) if isinstance(value, list | tuple) else value
 
@@ -76,7 +79,7 @@ class TagsField(models.TextField):  # type: ignore[type-arg]
         """Return the text that a form shows and a fixture contains."""
         return text_of_tags(super().value_from_object(obj))
 
-    def save_form_data(self, instance: models.Model, data: Any) -> None:
+    def save_form_data(self, instance: models.Model, data: str | list[str]) -> None:
         # A form may also have taken the tags from the instance.
         tags = tags_of_text(data) if isinstance(data, str) else data
         super().save_form_data(instance, tags)

@@ -10,6 +10,7 @@ from .handlers import View, error_page
 from .middleware import PagesOnly
 
 KIB = 1024
+MIB = 1024 * KIB
 MAX_ANONYMOUS_FORM = 64 * KIB  # bytes, as of all sizes below
 MAX_FORM = 2560 * KIB
 IMPORT_PAGE = "bookmarks_bookmark_import"
@@ -51,7 +52,7 @@ def max_form_size(request: HttpRequest, url_name: str | None) -> int:
     if url_name == IMPORT_PAGE:
         # Accept 1 MiB more than the file may have, so that the import form
         # can name the error of a file that is only a little too large.
-        return max_import_size() + KIB * KIB
+        return max_import_size() + MIB
     if url_name in JSON_PAGES:
         return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return MAX_FORM

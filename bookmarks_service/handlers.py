@@ -4,7 +4,6 @@ else.
 
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -29,7 +28,9 @@ def page(view: View) -> View:
 
     # so that other methods get the 405, not Django's HTML page about CSRF
     @csrf_exempt
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def wrapper(
+        request: HttpRequest, *args: object, **kwargs: object
+    ) -> HttpResponseBase:
         if request.method in ("GET", "HEAD"):
             return view(request, *args, **kwargs)
         with translation.override(None):  # DRF's detail in English

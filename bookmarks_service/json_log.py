@@ -1,5 +1,4 @@
-"""
-The format of the log: one JSON line for each record, without tokens.
+"""The format of the log: one JSON line for each record, without tokens.
 
 The main process of Granian uses it too, so this imports nothing of Django.
 """
@@ -66,23 +65,21 @@ class JsonFormatter(logging.Formatter):
         for name, value in vars(record).items():
             if name in NOT_LOGGED:
                 continue
-            fields[name] = value
-            if not isinstance(value, str | int | None):
-                fields[name] = str(value)
-        if record.exc_info:
-            # A 503 means that the database is unavailable. A traceback of
-            # several kilobytes for each call would only fill the disk.
-            if getattr(record, "status_code", None) == 503:
-                fields["error"] = first_line(record.exc_info[1])
-            else:
-                fields["exc_info"] = self.formatException(record.exc_info)
+            is_logged_unchanged = isinstance(value, str | int | None)
+            fields[name] = value if is_logged_unchanged else str(value)
+        # A 503 means that the database is unavailable. A traceback of several
+        # kilobytes for each call would only fill the disk.
+        is_unavailable = getattr(record, "status_code", None) == 503
+        if record.exc_info and is_unavailable:
+            fields["error"] = first_line(record.exc_info[1])
+        elif record.exc_info:
+            fields["exc_info"] = self.formatException(record.exc_info)
         message = QUERY.sub(r"\1", record.getMessage())
         return json_line(record.levelname, record.name, message, fields)
 
 
 def first_line(error: BaseException | None) -> str:
-    """
-    Return the class of the exception and the first line of its message.
+    """Return the class of the exception and the first line of its message.
 
     PostgreSQL may quote values of columns in the lines that follow.
     """

@@ -11,33 +11,29 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
+from .handlers import View
 from .json_log import TOKEN, json_line, request_id
 
 # what a client may send in the header X-Request-ID
 VALID_ID = re.compile(r"[A-Za-z0-9._~+/=:@-]{1,128}")
 
-View = Callable[[HttpRequest], Any]
-
 
 def log_requests(get_response: View) -> View:
     """Log each request.
 
-    Query strings, headers and bodies are not logged, because they may contain
-    secrets.
-
     With PROMETHEUS_MULTIPROC_DIR, also add each request to the metrics.
     """
-    observe: Callable[..., None] | None = None
+    observe: Callable[[HttpRequest, int, float], None] | None = None
     if settings.PROMETHEUS_MULTIPROC_DIR:
         from .metrics import observe  # noqa: PLC0415  # needs an optional package
 
-    def middleware(request: Any) -> Any:
+    def middleware(request: HttpRequest) -> HttpResponseBase:
         own_id = id_of(request)
         before = request_id.set(own_id)
         start = time.perf_counter()
@@ -45,19 +41,7 @@ def log_requests(get_response: View) -> View:
             response = get_response(request)
             response["X-Request-ID"] = own_id
             seconds = time.perf_counter() - start
-            # Requests without a valid token have no hint.
-            token = getattr(request, "auth", None)
-            fields = {
-                "method": request.method,
-                "path": request.path,
-                "status": response.status_code,
-                "ms": round(seconds * 1000, 1),
-                "token": getattr(token, "hint", None),
-            }
-            line = json_line("INFO", __name__, "request", fields)
-            # Ignore a full disk, as a logger would.
-            with suppress(OSError):
-                sys.stderr.write(f"{line}\n")
+            write_line(request, response.status_code, seconds)
             if observe:
                 observe(request, response.status_code, seconds)
         finally:
@@ -65,6 +49,27 @@ def log_requests(get_response: View) -> View:
         return response
 
     return middleware
+
+
+def write_line(request: HttpRequest, status: int, seconds: float) -> None:
+    """Write the line of a request.
+
+    Query strings, headers and bodies are not logged, because they may contain
+    secrets.
+    """
+    # Requests without a valid token have no hint.
+    token = getattr(request, "auth", None)
+    fields = {
+        "method": request.method,
+        "path": request.path,
+        "status": status,
+        "ms": round(seconds * 1000, 1),
+        "token": getattr(token, "hint", None),
+    }
+    line = json_line("INFO", __name__, "request", fields)
+    # Ignore a full disk, as a logger would.
+    with suppress(OSError):
+        sys.stderr.write(f"{line}\n")
 
 
 def id_of(request: HttpRequest) -> str:

@@ -25,7 +25,9 @@ for name in (
     "OIDC_CLIENT_SECRET_FILE",
 ):
     path = os.environ.get(name)
-    if path and not (Path(path).is_file() and os.access(path, os.R_OK)):
+    if not path:
+        continue
+    if not Path(path).is_file() or not os.access(path, os.R_OK):
         raise ImproperlyConfigured(
             f"{name} is invalid. Set it to a file that the service can read."
         )
@@ -314,7 +316,9 @@ BEHIND_TLS_PROXY = env.bool("BEHIND_TLS_PROXY", False)
 # plain text, and because many clients change the method when they follow a
 # redirect.
 SECURE_REDIRECT_EXEMPT = [rf"^(?!$|({PAGES})(/|$))"]
-SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS_PROXY
+SECURE_SSL_REDIRECT = BEHIND_TLS_PROXY
+SESSION_COOKIE_SECURE = BEHIND_TLS_PROXY
+CSRF_COOKIE_SECURE = BEHIND_TLS_PROXY
 if BEHIND_TLS_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60

@@ -50,6 +50,7 @@ ENDPOINTS = (
     "userinfo_endpoint",
     "jwks_uri",
 )
+NAMES = ("name", "preferred_username", "email", "sub")
 COOKIE = "sign_in"
 MAX_WAIT = 600  # seconds at the provider
 MAX_NEXT = 2000  # bytes of a URL, because browsers drop cookies of over 4,096 bytes
@@ -67,14 +68,16 @@ def start(request: HttpRequest) -> HttpResponse:
     sign_in = ask_provider(lambda client: client.create_authorization_url(callback_url))
     if sign_in is None:
         return render(request, FAILED, {"reason": "provider"}, status=502)
+    # It has the URL of the provider, the state, the nonce and the verifier.
     response = HttpResponseRedirect(sign_in.pop("url"))
     next_page = iri_to_uri(request.GET.get("next", ""))
     if len(next_page) > MAX_NEXT:
         next_page = ""
     values = {**sign_in, "callback_url": callback_url, "next": next_page}
+    cookie = signing.dumps(values, salt=COOKIE)
     response.set_cookie(
         COOKIE,
-        signing.dumps(values, salt=COOKIE),
+        cookie,
         max_age=MAX_WAIT,
         path=reverse("single_sign_on"),
         secure=settings.SESSION_COOKIE_SECURE,
@@ -160,9 +163,8 @@ def get_client() -> Client:
     metadata = client.server_metadata
     # Some providers send the claim only if its scope is requested.
     if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):
-        client.authorize_params = {
-            "scope": f"{client.client_kwargs['scope']} {settings.OIDC_ROLES_CLAIM}"
-        }
+        scope = client.client_kwargs["scope"]
+        client.authorize_params = {"scope": f"{scope} {settings.OIDC_ROLES_CLAIM}"}
     # Authlib accepts the algorithms in this list only.
     metadata["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]
     return client
@@ -201,7 +203,8 @@ def get_claims(client: Client, code: str, sign_in: dict[str, str]) -> Claims:
     }
     id_token = client.parse_id_token(token, sign_in["nonce"], required)
     userinfo = client.userinfo(token={"access_token": token["access_token"]})
-    if userinfo["sub"] != id_token["sub"] or not id_token["sub"].isascii():
+    subject = id_token["sub"]
+    if userinfo["sub"] != subject or not subject.isascii():
         raise ValueError("The subject differs, or is not in ASCII.")
     return {**userinfo, **id_token}
 
@@ -211,9 +214,10 @@ def update_account(claims: Claims) -> models.User | None:
     """Create or update the account of these claims, and return it.
 
     The account gets exactly the roles in the claims. Without any, no account
-    is created, and the result is None. The username depends on the issuer and
-    the subject only, because a provider may give a name to somebody else.
+    is created, and the result is None.
     """
+    # A provider may give the name of an operator to somebody else later, so
+    # the username depends on the issuer and the subject only.
     identity = f"{claims['iss']}\0{claims['sub']}"
     username = f"sso-{sha256(identity.encode()).hexdigest()[:32]}"
     # The provider sends one role, or a list of roles.
@@ -225,14 +229,8 @@ def update_account(claims: Claims) -> models.User | None:
     has_role = is_superuser or bool(groups)
     if not has_role and not models.User.objects.filter(username=username).exists():
         return None
-    name = (
-        text_of(claims, "name")
-        or text_of(claims, "preferred_username")
-        or text_of(claims, "email")
-        or text_of(claims, "sub")
-    )
     values = {
-        "first_name": name,
+        "first_name": name_of(claims),
         "email": text_of(claims, "email"),
         "is_staff": has_role,
         "is_superuser": is_superuser,
@@ -241,6 +239,12 @@ def update_account(claims: Claims) -> models.User | None:
     user, _ = models.User.objects.update_or_create(username=username, defaults=values)
     user.groups.set(groups)
     return user
+
+
+def name_of(claims: Claims) -> str:
+    """Return the name to show, from the first of these claims that has text."""
+    texts = [text_of(claims, name) for name in NAMES]
+    return next(filter(None, texts), "")
 
 
 def text_of(claims: Claims, name: str) -> str:

@@ -42,11 +42,10 @@ def selected(span: ReadableSpan) -> ReadableSpan:
         context = SpanContext(
             context.trace_id, context.span_id, context.is_remote, context.trace_flags
         )
-    attributes = {
-        name: value
-        for name, value in (span.attributes or {}).items()
-        if name in ATTRIBUTES
-    }
+    attributes = {}
+    for name, value in (span.attributes or {}).items():
+        if name in ATTRIBUTES:
+            attributes[name] = value
     return ReadableSpan(
         span.name,
         context,

@@ -17,7 +17,7 @@ import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured, SuspiciousOperation
@@ -56,7 +56,9 @@ gc.collect()
 gc.freeze()
 
 
-def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+def application(
+    environ: WSGIEnvironment, start_response: StartResponse
+) -> Iterable[bytes]:
     """Call Django without Content-Type parameters that it cannot use.
 
     Django reads them before any middleware runs, so that its error would not

@@ -30,26 +30,25 @@ MIN_CACHE_ENTRIES = 10_000
 @register
 def check_settings(**kwargs: object) -> list[CheckMessage]:
     """Return an error for each invalid setting."""
-    errors = [
-        *require_integer(
-            "USERGROUPS_MAX_BODY_SIZE", conf.max_body_size(), 1, "usergroups.E001"
-        ),
-        *require_integer(
-            "USERGROUPS_TRUSTED_PROXIES", conf.trusted_proxies(), 0, "usergroups.E004"
-        ),
-        *require_integer(
-            "USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E007"
-        ),
-        *require_integer(
-            "USERGROUPS_DELETION_RETENTION_DAYS",
-            conf.deletion_retention_days(),
-            1,
-            "usergroups.E008",
-            maximum=conf.MAX_RETENTION_DAYS,
-        ),
-        *_require_rate("USERGROUPS_CALL_RATE", conf.call_rate()),
-        *_require_rate("USERGROUPS_FAILURE_RATE", conf.failure_rate()),
-    ]
+    errors: list[CheckMessage] = []
+    errors += require_integer(
+        "USERGROUPS_MAX_BODY_SIZE", conf.max_body_size(), 1, "usergroups.E001"
+    )
+    errors += require_integer(
+        "USERGROUPS_TRUSTED_PROXIES", conf.trusted_proxies(), 0, "usergroups.E004"
+    )
+    errors += require_integer(
+        "USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E007"
+    )
+    errors += require_integer(
+        "USERGROUPS_DELETION_RETENTION_DAYS",
+        conf.deletion_retention_days(),
+        1,
+        "usergroups.E008",
+        maximum=conf.MAX_RETENTION_DAYS,
+    )
+    errors += _require_rate("USERGROUPS_CALL_RATE", conf.call_rate())
+    errors += _require_rate("USERGROUPS_FAILURE_RATE", conf.failure_rate())
     if not settings.USE_TZ:
         hint = "Set USE_TZ = True. The apps store and compare times in UTC."
         errors.append(Error("USE_TZ is off.", hint, id="usergroups.E002"))
@@ -125,16 +124,18 @@ def check_databases(
     """
     aliases = set(filter(_may_be_migrated, databases or ()))
     for model in _models():
-        aliases |= {router.db_for_read(model), router.db_for_write(model)}
+        aliases.add(router.db_for_read(model))
+        aliases.add(router.db_for_write(model))
     hint = (
         "Use PostgreSQL, or SQLite 3.35 or newer, for the apps usergroups and "
         "bookmarks."
     )
-    return [
-        Error(f"The database {alias!r} is not supported.", hint, id="usergroups.E005")
-        for alias in sorted(aliases)
-        if not _is_supported(connections[alias])
-    ]
+    errors: list[CheckMessage] = []
+    for alias in sorted(aliases):
+        if not _is_supported(connections[alias]):
+            text = f"The database {alias!r} is not supported."
+            errors.append(Error(text, hint, id="usergroups.E005"))
+    return errors
 
 
 @register(Tags.database)
@@ -154,16 +155,12 @@ def check_encodings(
         "Create another one with `createdb --encoding=UTF8 --template=template0`, "
         "and move the data with pg_dump and pg_restore."
     )
-    aliases = filter(_may_be_migrated, databases or ())
-    return [
-        Error(
-            f"The encoding of the database {alias!r} is not UTF8.",
-            hint,
-            id="usergroups.E006",
-        )
-        for alias in aliases
-        if _encoding(connections[alias]) != "UTF8"
-    ]
+    errors: list[CheckMessage] = []
+    for alias in filter(_may_be_migrated, databases or ()):
+        if _encoding(connections[alias]) != "UTF8":
+            text = f"The encoding of the database {alias!r} is not UTF8."
+            errors.append(Error(text, hint, id="usergroups.E006"))
+    return errors
 
 
 def _models() -> list[type[Model]]:

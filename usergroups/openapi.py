@@ -185,7 +185,7 @@ list_user_groups = document(
     ),
     query=page_query(
         UserGroupListQuery,
-        USER_GROUP["provided_id"],
+        ID["user_group_id"],
         name="Example",
         updated_since=USER_GROUP_DETAIL["updated_at"],
     ),

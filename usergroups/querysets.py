@@ -253,7 +253,10 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
             if counts[provided_id] > 1:
                 text = json.dumps(item.get("properties"), ensure_ascii=False)
                 sizes[provided_id] += len(text.encode())
-        return sum(counts[provided_id] * size for provided_id, size in sizes.items())
+        total = 0
+        for provided_id, size in sizes.items():
+            total += counts[provided_id] * size
+        return total
 
     def upsert(
         self, items: Sequence[Mapping[str, Any]], scope: Scope

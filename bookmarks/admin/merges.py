@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import Bookmark, Collection
-from bookmarks.querysets import MAX_MERGED
+from bookmarks.querysets.collections import MAX_MERGED
 from usergroups.admin_tools.confirmations import (
     ConfirmationForm,
     requires_confirmation,

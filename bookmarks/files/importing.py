@@ -23,7 +23,8 @@ from bookmarks.models import (
     Bookmark,
     Collection,
 )
-from bookmarks.querysets import NO_COLLECTION, UniqueKey, merge
+from bookmarks.querysets.batches import merge
+from bookmarks.querysets.unique_keys import NO_COLLECTION, UniqueKey
 from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER
 from usergroups.api.deadlines import Deadline

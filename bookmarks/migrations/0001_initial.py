@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(help_text='Unique within the user group.', max_length=255, verbose_name='name')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
-                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='collections', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
+                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='%(class)ss', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
             ],
             options={
                 'verbose_name': 'collection',
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 ('note', models.TextField(blank=True, help_text='Remarks about the page.', max_length=10000, validators=[django.core.validators.MaxLengthValidator(10000)], verbose_name='note')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='created')),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='updated')),
-                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='bookmarks', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
+                ('user_group', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='%(class)ss', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
                 ('collection', models.ForeignKey(blank=True, db_index=False, help_text='A collection of the user group, or empty.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='bookmarks', to=f'{BOOKMARKS}.collection', verbose_name='collection')),
             ],
             options={

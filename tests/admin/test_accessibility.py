@@ -60,7 +60,7 @@ ADMIN = {
         "/admin/usergroups/usergroup/1/change/",
         "button[value=rotate_token]",
     ],
-    "delete user group": ["/admin/usergroups/usergroup/1/delete/"],
+    "delete team": ["/admin/usergroups/team/1/delete/"],
     "API tokens": ["/admin/usergroups/apitoken/"],
     "API tokens, sorted": ["/admin/usergroups/apitoken/?o=2"],
     "API token": ["/admin/usergroups/apitoken/2/change/"],

@@ -6,10 +6,9 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db.models import ProtectedError
 
-from bookmarks import querysets
 from bookmarks.deletions import Deletion
 from bookmarks.models import Bookmark, Collection
-from bookmarks.querysets import CollectionQuerySet
+from bookmarks.querysets.collections import CollectionQuerySet
 from tests.admin.actions import (
     act,
     confirm,
@@ -147,7 +146,7 @@ def test_the_collection_that_stays_must_be_selected(admin_client, collections):
 def test_a_merge_of_too_many_bookmarks_is_refused(
     admin_client, collections, monkeypatch
 ):
-    monkeypatch.setattr(querysets, "MAX_MERGED", 1)
+    monkeypatch.setattr("bookmarks.querysets.collections.MAX_MERGED", 1)
     kept, *others = collections
     for other in others:
         add(other)

@@ -342,7 +342,7 @@ def test_a_lookup_finds_the_bookmarks_of_each_url(
 def test_a_lookup_that_finds_too_many_ids_is_refused(
     call_bookmarks, user_group, collection, monkeypatch
 ):
-    monkeypatch.setattr("bookmarks.querysets.MAX_FOUND", 3)
+    monkeypatch.setattr("bookmarks.querysets.bookmarks.MAX_FOUND", 3)
     BookmarkFactory(user_group=user_group, url=URL)
     BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     BookmarkFactory(user_group=user_group, url=f"{URL}other")

@@ -14,7 +14,6 @@ from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from bookmarks import views
 from bookmarks.files import EXPORT_FORMATS, exporting
 from bookmarks.files.exporting import download, load
 from bookmarks.models import Bookmark, Collection
@@ -311,7 +310,7 @@ def test_a_database_failure_in_the_middle_of_an_export_is_a_503(
         yield from list(load(*args, **options))[:2]
         raise OperationalError("gone")
 
-    monkeypatch.setattr(views, "load", fail)
+    monkeypatch.setattr("bookmarks.views.exports.load", fail)
 
     response = receive()
 
@@ -383,7 +382,7 @@ def test_a_slow_client_does_not_keep_the_transaction_open(
         yield from exporting.load(*args, **options)
         ended.append(True)
 
-    monkeypatch.setattr(views, "load", load)
+    monkeypatch.setattr("bookmarks.views.exports.load", load)
 
     with closing(receive()):  # The client has not read anything yet.
         assert ended == [True]

@@ -171,10 +171,8 @@ def test_a_chunk_takes_few_statements(user_group, existing, expected_number):
     inserts = [sql for sql in queries if 'INTO "bookmarks_bookmark"' in sql]
     # Look up the collections by name, and if some are missing, insert them and
     # look them up again.
-    # SQLite does not return the bookmarks that it has inserted.
-    look_ups = expected_number + (connection.vendor == "sqlite")
-    assert len(queries) - len(inserts) == look_ups
-    assert len(inserts) == 1 or connection.vendor == "sqlite"
+    assert len(queries) - len(inserts) == expected_number
+    assert len(inserts) == 1
 
 
 # Updates
@@ -353,14 +351,9 @@ def test_an_update_takes_few_statements(user_group, different, writes):
     queries = queries_of(lambda: update(user_group, *records))
 
     kinds = [sql.split()[0] for sql in queries if "bookmarks_bookmark" in sql]
-    # Insert those that are missing, which SQLite does not return. Lock the
-    # others, and write those that differ.
-    assert kinds == [
-        "INSERT",
-        *(["SELECT"] if connection.vendor == "sqlite" else []),
-        "SELECT",
-        *writes,
-    ]
+    # Insert those that are missing, lock the others, and write those that
+    # differ.
+    assert kinds == ["INSERT", "SELECT", *writes]
 
 
 def test_each_bookmark_gets_its_own_values_exactly(user_group):

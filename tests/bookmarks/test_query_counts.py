@@ -7,7 +7,6 @@ the bookmarks that it had.
 from types import SimpleNamespace
 
 import pytest
-from django.db import connection
 
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.operations import OPERATIONS, caller
@@ -18,10 +17,6 @@ URL = "https://example.com/"
 
 OF_TEAM = "token with its team"
 OF_GROUP = "token with its group"
-NEW_IDS = {"postgresql": [], "sqlite": ["ids of the new bookmarks"]}[connection.vendor]
-"""What follows an insert of several bookmarks, which PostgreSQL returns."""
-INSERTS = {"postgresql": ["insert"], "sqlite": ["insert"] * 2}[connection.vendor]
-"""The inserts of 100 bookmarks. SQLite limits the parameters of a statement."""
 
 ROTATION = [
     "active tokens that never expire",
@@ -105,7 +100,7 @@ STATEMENTS = {
         "deletion",
     ],
     "list_deletions": [OF_GROUP, "page"],
-    "import_bookmarks": [OF_GROUP, "insert", *NEW_IDS],
+    "import_bookmarks": [OF_GROUP, "insert"],
     "export_bookmarks": [OF_GROUP, "bookmarks in no collection", "collections"],
 }
 """The names of the statements of each operation.
@@ -207,7 +202,6 @@ CALLS = {
         [
             OF_GROUP,
             "insert",
-            *NEW_IDS,
         ],
     ),
     "POST batch that updates": (
@@ -229,8 +223,7 @@ CALLS = {
         [
             OF_GROUP,
             "collection",
-            *INSERTS,
-            *NEW_IDS,
+            "insert",
             "existing bookmarks, locked",
             "update",
         ],
@@ -254,7 +247,6 @@ CALLS = {
             OF_GROUP,
             "collection",
             "insert, which finds it",
-            *NEW_IDS,
             "existing bookmark, locked",
         ],
     ),

@@ -12,6 +12,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
 from usergroups.api import strict_json
@@ -104,6 +105,8 @@ class JSONObjectFormField(forms.CharField):
             "rows": 12,
             "spellcheck": "false",
             "dir": "ltr",
+            # what the script shows while the text is typed
+            "data-invalid": gettext_lazy("Not valid JSON yet."),
         }
     )
 

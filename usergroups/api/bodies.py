@@ -1,4 +1,7 @@
-"""Read the body of a request up to a limit."""
+"""Read the body of a request up to a limit.
+
+The parsers of JSON call ``read_body``, and imports of files ``read_chunks``.
+"""
 
 from collections.abc import Iterator
 

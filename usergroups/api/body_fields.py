@@ -1,4 +1,7 @@
-"""Check the fields of a JSON object before a serializer validates them."""
+"""Check the fields of a JSON object before a serializer validates them.
+
+BaseAPIView checks each body, and BatchField each item of a batch.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import cache

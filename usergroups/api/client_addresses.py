@@ -1,4 +1,8 @@
-"""The address of the client, behind trusted proxies."""
+"""The address of the client, behind trusted proxies.
+
+Failed authentications and failed logins are counted by it, and the last use of
+a token is recorded with it.
+"""
 
 from ipaddress import IPv6Address, ip_address
 

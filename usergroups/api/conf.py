@@ -1,5 +1,6 @@
-"""The settings of the API, read at call time so that ``override_settings``
-works.
+"""The settings of the API and of the rate limits.
+
+They are read at call time, so that ``override_settings`` works.
 """
 
 from typing import TypeVar

@@ -1,4 +1,8 @@
-"""The cursors of lists."""
+"""The cursors of lists.
+
+A Page encodes them for the URLs of the pages next to it, and a CursorField of
+its PageQuery decodes them.
+"""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -1,4 +1,9 @@
-"""The time limit of a call."""
+"""The time limit of a call.
+
+BaseAPIView gives each request a Deadline. Whatever repeats work for a call
+checks it: reading of bodies, deletions of many user groups, imports and
+exports.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Iterator

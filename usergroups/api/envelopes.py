@@ -1,4 +1,8 @@
-"""The bodies of successful responses."""
+"""The bodies of successful responses.
+
+The serializers in ``response_serializers`` of a view derive from Envelope, and
+``BaseAPIView.respond`` renders them.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,8 @@
-"""Error responses: ``{"success": 0, "type": ..., "errors": [...]}``."""
+"""Error responses: ``{"success": 0, "type": ..., "errors": [...]}``.
+
+BaseAPIView passes each exception to ``exception_handler``. What responds
+without such a view, such as middleware, calls ``failure_response``.
+"""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,4 +1,7 @@
-"""Select the parser of a request and the renderer of its response."""
+"""Select the parser of a request and the renderer of its response.
+
+BaseAPIView does so by JSONNegotiation, because DRF's own would read Accept.
+"""
 
 from collections.abc import Iterable
 from typing import TypeVar

@@ -30,7 +30,7 @@ from rest_framework.serializers import Serializer
 
 from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
-from .cursors import LATEST, Cursor
+from .cursors import LATEST, Cursor, Key
 from .error_serializers import ERROR_CODE, FailureSerializer, open_enumeration
 from .errors import (
     TOO_MANY,
@@ -107,7 +107,10 @@ COUNTED = [*SUCCESSFUL, 400, 403, 404, 409, 410, 412, 413, 415, 429, 500, 503]
 
 
 def response_header(
-    name: str, description: str, statuses: list[int], type_: Any = str
+    name: str,
+    description: str,
+    statuses: list[int],
+    type_: type | OpenApiTypes = str,
 ) -> OpenApiParameter:
     """Document a header of the responses with these statuses."""
     return OpenApiParameter(
@@ -169,8 +172,8 @@ def id_parameter(description: str, example: str) -> OpenApiParameter:
 
 
 def page_query(
-    serializer_class: type[PageQuery], key: Any, **filters: Any
-) -> dict[str, Any]:
+    serializer_class: type[PageQuery], key: Key, **filters: object
+) -> dict[str, object]:
     """Return an example of the query parameters of a list: these filters, and
     a cursor with this key.
     """
@@ -182,7 +185,7 @@ def page_query(
     return {**query, "cursor": cursor.encode()}
 
 
-def success_response(description: str, **example: Any) -> OpenApiResponse:
+def success_response(description: str, **example: object) -> OpenApiResponse:
     """Document a successful response, with an example of the envelope's
     fields.
     """
@@ -195,20 +198,34 @@ def success_response(description: str, **example: Any) -> OpenApiResponse:
 page_response = partial(success_response, next=None, previous=None)
 
 
+Schema = dict[str, Any]
+"""A part of an OpenAPI document, by the keys of the specification."""
+
+Responses = dict[int | tuple[int, str], OpenApiResponse]
+"""The successful responses of an operation, by status, or by status and media
+type.
+"""
+
+Endpoint = tuple[str, str, str, Any]
+"""An operation, as drf-spectacular passes it to hooks: its path, the regular
+expression of the path, its method and its view.
+"""
+
+
 @dataclass(frozen=True)
 class Operation:
     """The part of a description that ``extend_schema`` cannot take, because it
     needs the serializers of the view.
     """
 
-    query: Mapping[str, Any]
-    body: Any
-    responses: Mapping[Any, OpenApiResponse]
+    query: Mapping[str, object]
+    body: object
+    responses: Responses
     errors: Sequence[APIException]
     failures: Mapping[int, type[FailureSerializer]]
 
 
-Handler = TypeVar("Handler", bound=Callable[..., Any])
+Handler = TypeVar("Handler", bound=Callable[..., object])
 
 
 def operation(
@@ -216,12 +233,12 @@ def operation(
     *,
     summary: str,
     tags: list[str],
-    responses: Mapping[Any, OpenApiResponse],
+    responses: Responses,
     description: str = "",
     parameters: Sequence[OpenApiParameter] = (),
-    query: Mapping[str, Any] = {},
-    body: Any = None,
-    request: Any = empty,
+    query: Mapping[str, object] = {},
+    body: object = None,
+    request: object = empty,
     errors: Sequence[APIException] = (),
     failures: Mapping[int, type[FailureSerializer]] = {},
 ) -> Callable[[Handler], Handler]:
@@ -229,8 +246,8 @@ def operation(
 
     The arguments are those of drf-spectacular's ``extend_schema``, except for:
 
-    - ``responses``: the successful responses, by status or by status and media
-      type. Without a serializer, a response has the one of the view.
+    - ``responses``: the successful responses. Without a serializer, a response
+      has the one of the view.
     - ``query``: an example of each query parameter.
     - ``body``: an example of the JSON body. ``request`` is for other bodies.
     - ``errors``: the errors of this operation. OperationSchema adds those that
@@ -277,7 +294,7 @@ class OperationSchema(AutoSchema):
         """The serializer of the query or of the JSON body."""
         return self.view.request_serializers.get(self.method, Serializer)
 
-    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+    def get_operation(self, *args: Any, **kwargs: Any) -> Schema | None:
         described = super().get_operation(*args, **kwargs)
         if described is None:
             return None
@@ -301,7 +318,7 @@ class OperationSchema(AutoSchema):
         self._add_error_codes()
         return described
 
-    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+    def get_serializer_name(self, serializer: object, direction: object) -> str:
         return component_name(type(serializer))
 
     def get_override_parameters(self) -> list[Any]:
@@ -321,15 +338,13 @@ class OperationSchema(AutoSchema):
             examples = []
         return OpenApiRequest(self.serializer, examples=examples)
 
-    def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
-        responses = {}
+    def get_response_serializers(self) -> Responses:  # type: ignore[override]
+        is_replaced = self._is_replaced("response_serializers")
+        default = self.view.response_serializers.get(self.method)
+        responses: Responses = {}
         for key, response in self.operation.responses.items():
-            serializer = (
-                response.response or self.view.response_serializers[self.method]
-            )
-            examples = response.examples
-            if self._is_replaced("response_serializers"):
-                examples = []
+            serializer = response.response or default
+            examples = [] if is_replaced else response.examples
             responses[key] = OpenApiResponse(serializer, response.description, examples)
         errors = defaultdict(list)
         for error in self.get_errors():
@@ -369,11 +384,10 @@ class OperationSchema(AutoSchema):
         if status == 400:
             codes |= self._codes_of_fields()
         listed = ", ".join(f"`{code}`" for code in sorted(codes))
-        return OpenApiResponse(
-            self.operation.failures.get(status, FailureSerializer),
-            f"{ERROR_DESCRIPTIONS[status]} Codes: {listed}.",
-            [error_example(error) for error in errors],
-        )
+        serializer = self.operation.failures.get(status, FailureSerializer)
+        description = f"{ERROR_DESCRIPTIONS[status]} Codes: {listed}."
+        examples = [error_example(error) for error in errors]
+        return OpenApiResponse(serializer, description, examples)
 
     def _codes_of_fields(self, *, with_items: bool = False) -> set[str]:
         """Return the codes of errors in the fields of the request."""
@@ -406,7 +420,7 @@ class OperationSchema(AutoSchema):
         original = getattr(views[-1], mapping).get(self.method)
         return getattr(self.view, mapping).get(self.method) is not original
 
-    def _shared(self, response: dict[str, Any]) -> Any:
+    def _shared(self, response: Schema) -> Schema:
         """Return a reference to a component with this error response, or the
         response if another one has the name.
         """
@@ -501,7 +515,7 @@ def class_name(name: str) -> str:
     return "".join(filter(str.isalnum, name.title()))
 
 
-def component_name(described: type[Any]) -> str:
+def component_name(described: type) -> str:
     """Return the name of the component that describes a class in the OpenAPI
     document.
     """
@@ -511,7 +525,7 @@ def component_name(described: type[Any]) -> str:
     return f"{class_name(app.label)}{described.__name__}"
 
 
-def exclude_replaced_views(endpoints: list[Any]) -> list[Any]:
+def exclude_replaced_views(endpoints: list[Endpoint]) -> list[Endpoint]:
     """Exclude a view from an OpenAPI document if the URLconf has a subclass of
     it for the same path.
 
@@ -530,7 +544,7 @@ def exclude_replaced_views(endpoints: list[Any]) -> list[Any]:
     return kept
 
 
-def exclude_api_views(endpoints: list[Any]) -> list[Any]:
+def exclude_api_views(endpoints: list[Endpoint]) -> list[Endpoint]:
     """Exclude all BaseAPIViews from an OpenAPI document.
 
     For drf-spectacular's PREPROCESSING_HOOKS.

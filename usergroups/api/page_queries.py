@@ -1,4 +1,8 @@
-"""The query parameters that select a page of a list."""
+"""The query parameters that select a page of a list.
+
+Each list validates them by its own subclass of PageQuery. Its view then passes
+the result of ``pop_paging`` to a Page.
+"""
 
 import hashlib
 import json

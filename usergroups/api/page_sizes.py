@@ -1,4 +1,8 @@
-"""The size of the JSON on a page, computed by the database."""
+"""The size of the JSON on a page, computed by the database.
+
+A Page of rows with large fields, which only user groups have, selects these
+expressions.
+"""
 
 from collections.abc import Sequence
 

@@ -1,10 +1,11 @@
 """Keyset pagination by time of creation or of the last change.
 
 Every page costs the same, because the query starts at the row whose position
-the cursor holds.
+the cursor holds. A view makes a Page and responds with its ``items`` and
+``links()``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
@@ -36,6 +37,14 @@ class PageEnvelope(Envelope):
     )
 
 
+def number_within(totals: Iterable[int], limit: int) -> int:
+    """Return how many of the running totals are within ``limit``, but at least
+    one, so that each page makes progress.
+    """
+    fitting = [total for total in totals if total <= limit]
+    return max(1, len(fitting))
+
+
 class RowValue(Func):
     """An SQL row value.
 
@@ -62,10 +71,9 @@ def compare_positions(
     """
     time, value = position
     field = cast("Field[Any, Any]", model._meta.get_field(key))
-    return lookup(
-        RowValue(F(time_field), F(key)),
-        RowValue(Value(time), Value(value, output_field=field)),
-    )
+    of_row = RowValue(F(time_field), F(key))
+    of_position = RowValue(Value(time), Value(value, output_field=field))
+    return lookup(of_row, of_position)
 
 
 class Page(Generic[M]):
@@ -115,15 +123,10 @@ class Page(Generic[M]):
         self.until = None
         if oldest_first:
             self.until = self._time_of_first_page()
-        limit = min(limit, MAX_LIMIT)
-        # One row more than the limit shows that more rows follow the page.
-        rows, last_scanned = self.select(self._ordered(queryset), limit + 1)
-        self.items = rows[: self._number_within_size(rows[:limit])]
+        ordered = self._ordered(queryset)
         # The positions before and after the page, in the order of the query.
-        before = self._position_before_page(last_scanned)
-        after = last_scanned
-        if len(rows) > len(self.items):
-            after = self._position(self.items[-1])
+        self.items, after = self.select(ordered, min(limit, MAX_LIMIT))
+        before = self._position_before_page(after)
         if self.backwards:
             self.items.reverse()
             self.next = before
@@ -157,33 +160,40 @@ class Page(Generic[M]):
             return rows.order_by(self.time_field, self.key)
         return rows.order_by(f"-{self.time_field}", f"-{self.key}")
 
-    def _position_before_page(self, last_scanned: Position | None) -> Position | None:
+    def _position_before_page(self, after: Position | None) -> Position | None:
         """Return the position at which the page before this one begins, in the
         opposite order, or None if there is no such page.
+
+        ``after`` is the position at which the next page begins.
         """
         if self.cursor is None:
             return None
         if self.items:
             return self._position(self.items[0])
-        if last_scanned is not None:
-            return last_scanned
+        if after is not None:
+            return after
         # The page is empty, because no row comes after the cursor. The page
         # before it therefore begins at the end of the list.
         last_time = LATEST if self.ascending else EARLIEST
         return last_time, self.cursor.key
 
     def select(
-        self, ordered: QuerySet[M], number: int
+        self, ordered: QuerySet[M], limit: int
     ) -> tuple[list[M], Position | None]:
-        """Return the first ``number`` rows, and None.
+        """Return the rows of the page, at most ``limit``, and the position at
+        which the next page begins, or None if no row follows.
 
         A subclass that searches only some rows may return fewer, with the
-        position of the last row that it has searched. The next page starts
-        there.
+        position of the last row that it has searched.
         """
-        return self.load(ordered, number), None
+        # One row more than the limit shows that more rows follow the page.
+        rows = self._load(ordered, limit + 1)
+        items = rows[: self._number_within_size(rows[:limit])]
+        if len(items) == len(rows):
+            return items, None
+        return items, self._position(items[-1])
 
-    def load(self, ordered: QuerySet[M], number: int) -> list[M]:
+    def _load(self, ordered: QuerySet[M], number: int) -> list[M]:
         """Return the first ``number`` rows, with the large fields only of
         those that fit on the page.
         """
@@ -206,15 +216,12 @@ class Page(Generic[M]):
 
     def _number_within_size(self, rows: list[M]) -> int:
         """Return how many of the rows fit on the page. These are the rows of
-        which ``load`` has loaded the large fields.
+        which ``_load`` has loaded the large fields.
         """
         if not self.large:
             return len(rows)
         totals = [row.total_size for row in rows]  # type: ignore[attr-defined]
-        fitting = [total for total in totals if total <= page_sizes.MAX_PAGE_SIZE]
-        # The first row is on the page, however large, so that each page makes
-        # progress.
-        return max(1, len(fitting))
+        return number_within(totals, page_sizes.MAX_PAGE_SIZE)
 
     def links(self, request: Request) -> dict[str, str | None]:
         """Return the URLs of the next and the previous page, or None."""

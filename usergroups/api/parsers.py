@@ -1,4 +1,8 @@
-"""Parse bodies that are JSON objects."""
+"""Parse bodies that are JSON objects.
+
+JSONObjectParser is the parser of BaseAPIView, and BatchParser that of views for
+batches.
+"""
 
 from collections.abc import Mapping
 

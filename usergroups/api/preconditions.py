@@ -1,4 +1,8 @@
-"""The precondition If-Match, and the ETags that it names."""
+"""The precondition If-Match, and the ETags that it names.
+
+``BaseAPIView.respond`` sends an ETag. A view that writes passes
+``accepted_versions`` to the method of the queryset.
+"""
 
 import re
 from collections.abc import Sequence

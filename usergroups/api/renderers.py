@@ -1,4 +1,4 @@
-"""Render responses."""
+"""Render the data of responses, for BaseAPIView and ``failure_response``."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,7 @@
-"""The request of an API view, with a strict query string."""
+"""The request of an API view, with a strict query string.
+
+BaseAPIView makes an APIRequest in place of DRF's request.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,8 @@
-"""Pages of the rows that meet a condition which no index supports."""
+"""Pages of the rows that meet a condition which no index supports.
+
+These are lists of user groups by name, of bookmarks by text or tag, and of
+access tokens by expiry.
+"""
 
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -8,7 +12,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 
 from .cursors import Position
-from .pagination import Page
+from .pagination import Page, number_within
 
 M = TypeVar("M", bound=Model)
 
@@ -45,13 +49,13 @@ class ScanPage(Page[M]):
         super().__init__(queryset, key, **position)
 
     def select(
-        self, ordered: QuerySet[M], number: int
+        self, ordered: QuerySet[M], limit: int
     ) -> tuple[list[M], Position | None]:
-        """Return up to ``number`` rows that meet the condition, among those
-        that this call may scan, and the position of the last one it may scan.
+        """Return up to ``limit`` rows that meet the condition, among those
+        that this call may scan.
 
-        The position is None if the call may scan all rows. If more rows are
-        found than the page has, the next page starts after the page instead.
+        The next page begins after them or, if no more have been found, after
+        the last row that this call may scan.
         """
         found = ordered.filter(self.condition)
         last_scanned = self._last_scanned(ordered)
@@ -60,7 +64,9 @@ class ScanPage(Page[M]):
             # comparison, so do not exclude() the rows after the last one.
             up_to = LessThanOrEqual if self.ascending else GreaterThanOrEqual
             found = found.filter(self._compare(ordered, last_scanned, up_to))
-        return self.load(self._with_range(found, last_scanned), number), last_scanned
+        found = self._with_range(found, last_scanned)
+        rows, after = super().select(found, limit)
+        return rows, after or last_scanned
 
     def _with_range(
         self, rows: QuerySet[M], last_scanned: Position | None
@@ -89,10 +95,7 @@ class ScanPage(Page[M]):
         sizes_of_rows = ordered.annotate(size=self.size).values_list("size", flat=True)
         sizes = list(sizes_of_rows[: MAX_SCANNED + 1])
         totals = accumulate(sizes[:MAX_SCANNED])
-        within = sum(total <= MAX_SCANNED_SIZE for total in totals)
-        # Scan at least one row, however large, so that each page makes
-        # progress.
-        number = max(1, within)
+        number = number_within(totals, MAX_SCANNED_SIZE)
         if number >= len(sizes):
             return None
         positions = ordered.values_list(self.time_field, self.key)

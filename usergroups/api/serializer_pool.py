@@ -1,4 +1,7 @@
-"""Serializers that are used again, one of each class for each thread."""
+"""Serializers that are used again, one of each class for each thread.
+
+BaseAPIView validates requests and renders responses with them.
+"""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -6,6 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from rest_framework.serializers import Serializer
+
+Key = tuple[type[Serializer[Any]], bool]
+"""The class of a serializer, and whether it is partial."""
 
 
 class SerializerPool(threading.local):
@@ -16,9 +22,7 @@ class SerializerPool(threading.local):
     """
 
     def __init__(self) -> None:
-        self._serializers: dict[
-            tuple[type[Serializer[Any]], bool], Serializer[Any]
-        ] = {}
+        self._serializers: dict[Key, Serializer[Any]] = {}
 
     @contextmanager
     def borrow(

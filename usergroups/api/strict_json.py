@@ -1,4 +1,8 @@
-"""Decode JSON (RFC 8259), and reject text that a database could not handle."""
+"""Decode JSON (RFC 8259), and reject text that a database could not handle.
+
+Forms, files and cursors are decoded by ``loads``. Bodies are decoded by
+``loads_unchecked``, and ``check_storable`` then names their invalid fields.
+"""
 
 import json
 import math

@@ -111,12 +111,10 @@ class TokenThrottle(FixedWindowThrottle):
         used = self.count(request.auth.digest.hex())  # type: ignore[union-attr]
         remaining = max(0, self.num_requests - used)
         seconds_left = ceil(self.seconds_left)
-        cast(APIRequest, request).rate_limit_headers = {
-            "RateLimit-Policy": (
-                f'"{self.scope}";q={self.num_requests};w={self.duration}'
-            ),
-            "RateLimit": f'"{self.scope}";r={remaining};t={seconds_left}',
-        }
+        policy = f'"{self.scope}";q={self.num_requests};w={self.duration}'
+        state = f'"{self.scope}";r={remaining};t={seconds_left}'
+        headers = {"RateLimit-Policy": policy, "RateLimit": state}
+        cast(APIRequest, request).rate_limit_headers = headers
         return used <= self.num_requests
 
 

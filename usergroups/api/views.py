@@ -1,4 +1,8 @@
-"""The base class of all API views."""
+"""The base class of all API views.
+
+DRF calls ``initial``, which checks the request, and then the method of the
+subclass, which calls ``validated`` and ``respond``.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
@@ -251,11 +255,11 @@ class BaseAPIView(APIView):
         unknown = [name for name in request.query_params if name not in known]
         if unknown:
             raise UnknownParameter(unknown, known)
-        repeated = [
-            name
-            for name, values in request.query_params.lists()
-            if len(values) > 1 and not isinstance(known[name], ListField)
-        ]
+        repeated = []
+        for name, values in request.query_params.lists():
+            takes_list = isinstance(known[name], ListField)
+            if len(values) > 1 and not takes_list:
+                repeated.append(name)
         if repeated:
             raise RepeatedParameter(repeated)
 

@@ -1,4 +1,8 @@
-"""Send signals about written rows after the commit."""
+"""Send signals about written rows after the commit.
+
+``save()`` of a WritingModel is announced by itself. Methods of querysets
+announce what they write with ``bulk_create``, ``update`` or SQL.
+"""
 
 from collections.abc import Iterable, Sequence
 from copy import copy

@@ -121,11 +121,11 @@ class CompiledStatement(Generic[M]):
         self.sql = sql
         self.params = params
         self.columns = columns
-        self.fields: dict[str, Any] = {
-            param.name: param.output_field
-            for param in params
-            if isinstance(param, Parameter)
-        }
+        self.fields: dict[str, Any] = {}
+        """The fields of the parameters, by their names."""
+        for param in params:
+            if isinstance(param, Parameter):
+                self.fields[param.name] = param.output_field
 
     def execute(self, **values: object) -> list[M]:
         """Execute the statement with these values of its parameters, and
@@ -182,9 +182,9 @@ class CompiledSelectRelated(CompiledStatement[M]):
         related_model = self.relation.related_model
         # From Django 6.1 on, the subquery of a comparison must be sliced.
         key = models.Subquery(rows.values(related)[:1])
-        related_rows = related_model._base_manager.using(rows.db).filter(
-            **{self.relation.target_field.name: key}
-        )
+        name_of_key = self.relation.target_field.name
+        related_rows = related_model._base_manager.using(rows.db)
+        related_rows = related_rows.filter(**{name_of_key: key})
         columns = ModelColumns(rows.model, rows.db)
         self.related_columns = ModelColumns[Any](related_model, rows.db, deferred)
         sql, params = columns.select_from(rows)

@@ -1,4 +1,7 @@
-"""Find the rows that a deletion deletes as well."""
+"""Find the rows that a deletion deletes as well.
+
+``WritingQuerySet`` counts them before it deletes, and the admin lists them.
+"""
 
 from collections.abc import Iterator
 

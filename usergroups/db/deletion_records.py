@@ -1,4 +1,7 @@
-"""Records of deletions, from which clients learn what no longer exists."""
+"""Records of deletions, from which clients learn what no longer exists.
+
+``WritingQuerySet.record_deletions`` writes them, in each way to delete.
+"""
 
 from django.db import models
 from uuid_utils.compat import uuid7

@@ -172,9 +172,8 @@ class WritingQuerySet(models.QuerySet[M]):
         for relation, path in cascading_relations(self.model):
             if issubclass(relation.related_model, DeletionRecord):
                 continue
-            yield relation.related_model._base_manager.using(self.db).filter(
-                **{f"{path}__pk__in": keys}
-            )
+            rows = relation.related_model._base_manager.using(self.db)
+            yield rows.filter(**{f"{path}__pk__in": keys})
 
     def dependants_by_model(
         self, keys: Sequence[object]

@@ -1,4 +1,8 @@
-"""Retry transactions that conflict with others."""
+"""Retry transactions that conflict with others.
+
+Each method of a queryset that writes runs in ``retry_on_conflict``, and so do
+the actions of the admin.
+"""
 
 from collections.abc import Callable
 from contextvars import ContextVar

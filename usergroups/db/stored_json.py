@@ -111,9 +111,10 @@ def kept_json(old: str | None, new: str | None) -> str | None:
     """
     if old is None or new is None or old == new:
         return new
+    is_equal = json.loads(old) == json.loads(new)
     # In Python, 1 is equal to True. Compare exactly only what is equal, because
     # it takes twenty times as long.
-    if json.loads(old) == json.loads(new) and _exact(old) == _exact(new):
+    if is_equal and _exact(old) == _exact(new):
         return old
     return new
 

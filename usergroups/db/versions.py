@@ -1,4 +1,8 @@
-"""Detect lost updates by the time of the last change."""
+"""Detect lost updates by the time of the last change.
+
+``versioned`` returns the values of an update, which the ORM or a compiled
+statement writes. ``WritingQuerySet`` raises Modified.
+"""
 
 from collections.abc import Mapping
 from typing import Any

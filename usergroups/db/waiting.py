@@ -1,4 +1,7 @@
-"""Write without waiting, where a write may be lost."""
+"""Write without waiting, where a write may be lost.
+
+The last use of a token is saved in this way.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -25,6 +25,8 @@ class Command(OperatorCommand):
         for role, verbs in ROLES.items():
             group, _ = Group.objects.get_or_create(name=role)
             # A codename is a verb and a model, such as "view_bookmark".
-            pattern = rf"^({'|'.join(verbs)})_"
-            group.permissions.set(permissions.filter(codename__regex=pattern))
-            self.stderr.write(f"{role}: {', '.join(verbs)}.", self.style.SUCCESS)
+            any_verb = "|".join(verbs)
+            granted = permissions.filter(codename__regex=f"^({any_verb})_")
+            group.permissions.set(granted)
+            names = ", ".join(verbs)
+            self.stderr.write(f"{role}: {names}.", self.style.SUCCESS)

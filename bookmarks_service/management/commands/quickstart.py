@@ -68,17 +68,18 @@ class Command(OperatorCommand):
         if not 0 < port < 2**16:
             raise CommandError("--port must be a number from 1 to 65535.")
         if serves:
-            # Check this first, because create_demo_data() revokes the tokens
-            # of a quickstart that is still running.
+            # Check this first, because the secrets of a quickstart that is
+            # still running are revoked.
             self.check_port(port)
         self.migrate()
         with transaction.atomic():
-            values = self.create_demo_data(with_samples=serves)
-            self.stdout.write(
-                Template(NEXT_STEPS).substitute(
-                    values, base_url=f"http://127.0.0.1:{port}"
-                )
-            )
+            team, _ = Team.objects.get_or_create(name="Demo")
+            values = self.create_demo_data(team)
+            if serves:
+                self.create_samples(team)
+            base_url = f"http://127.0.0.1:{port}"
+            text = Template(NEXT_STEPS).substitute(values, base_url=base_url)
+            self.stdout.write(text)
             # If the secrets cannot be printed, roll the transaction back.
             self.stdout.flush()
         if serves:
@@ -106,14 +107,10 @@ class Command(OperatorCommand):
         finally:
             os.umask(umask)
 
-    def create_demo_data(self, with_samples: bool) -> dict[str, str]:
-        """Create missing demo data, replace the secrets of the last
-        quickstart, and return the values to print.
-
-        The samples are a second user group with bookmarks, so that the admin
-        has something to show.
+    def create_demo_data(self, team: Team) -> dict[str, str]:
+        """Create the missing objects that the requests need, replace the
+        secrets of the last quickstart, and return the values to print.
         """
-        team, _ = Team.objects.get_or_create(name="Demo")
         scope = Scope(team_id=team.pk, environment="")
         user_group, _ = UserGroup.objects.get_or_add(
             "example_1", scope, {"name": "Example 1"}
@@ -121,23 +118,6 @@ class Command(OperatorCommand):
         collection, _ = Collection.objects.get_or_create(
             user_group=user_group, name="Reading list"
         )
-        if with_samples:
-            fields = {
-                "name": "Example 2",
-                "mapping": {"40": "warehouse_eu"},
-                "properties": {"plan": "pro"},
-            }
-            samples, _ = UserGroup.objects.get_or_add(
-                "example_2", Scope(team_id=team.pk, environment="Testing"), fields
-            )
-            documentation, _ = Collection.objects.get_or_create(
-                user_group=samples, name="Documentation"
-            )
-            for url, title in SAMPLES:
-                Bookmark.objects.add(
-                    user_group=samples, url=url, title=title, collection=documentation
-                )
-
         team.api_tokens.filter(name=NAME).revoke()
         user_group.access_tokens.filter(name=NAME).revoke()
         _, api_token = ApiToken.objects.issue(team=team, name=NAME)
@@ -156,6 +136,25 @@ class Command(OperatorCommand):
             "access_token": access_token,
             "password": password,
         }
+
+    def create_samples(self, team: Team) -> None:
+        """Create a second user group with bookmarks, unless it exists, so that
+        the admin has something to show.
+        """
+        scope = Scope(team_id=team.pk, environment="Testing")
+        fields = {
+            "name": "Example 2",
+            "mapping": {"40": "warehouse_eu"},
+            "properties": {"plan": "pro"},
+        }
+        user_group, _ = UserGroup.objects.get_or_add("example_2", scope, fields)
+        collection, _ = Collection.objects.get_or_create(
+            user_group=user_group, name="Documentation"
+        )
+        for url, title in SAMPLES:
+            Bookmark.objects.add(
+                user_group=user_group, url=url, title=title, collection=collection
+            )
 
     def serve(self, port: int) -> None:
         """Replace this process by the server."""

@@ -68,7 +68,6 @@ function editJson(area, stored) {
   const problem = newElement("div", "help json-problem");
   const changes = newElement("div", "help json-changes");
   numbers.setAttribute("aria-hidden", "true");
-  problem.lang = "en"; // the language of the browser's messages
   problem.setAttribute("role", "status");
   area.before(editor);
   editor.append(numbers, area);
@@ -87,7 +86,8 @@ function editJson(area, stored) {
     try {
       if (text.trim()) JSON.parse(text);
     } catch (error) {
-      problem.textContent = error.message;
+      // The browser's messages are in English.
+      problem.textContent = document.documentElement.lang.startsWith("en") ? error.message : area.dataset.invalid;
     }
   };
   area.addEventListener("input", update);

@@ -1,0 +1,1 @@
+"""The querysets of bookmarks and collections."""

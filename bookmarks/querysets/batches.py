@@ -1,0 +1,310 @@
+"""Writes of many bookmarks at once."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from uuid import UUID
+
+from django.db import IntegrityError, connections
+from django.utils import timezone
+
+from bookmarks.public_ids import Duplicate, parse_public_id
+from bookmarks.tags import MAX_TAGS, distinct
+from usergroups import signals
+from usergroups.db.announcements import announce, announce_update
+from usergroups.db.retry import retry_on_conflict
+from usergroups.models import UserGroup
+
+from .statements import Row, insert_rows, row_of, update_rows
+from .unique_keys import NO_COLLECTION, UniqueKey, UniqueKeyQuerySet
+
+if TYPE_CHECKING:
+    from bookmarks.models import Bookmark, BookmarkFields, Collection
+
+CONFLICT_DELETED = "A conflicting bookmark was deleted before it could be read."
+
+UPDATABLE = ("title", "tags", "note")
+"""The fields of existing bookmarks that a batch may update."""
+
+Changes: TypeAlias = Mapping[str, Any]
+"""New values of a bookmark, by the names of their fields."""
+
+Moved: TypeAlias = tuple["Bookmark | Duplicate | None", bool]
+"""What a move did for an id: the bookmark after the move, a Duplicate if
+another bookmark with its URL is in the collection, or None if there is no such
+bookmark; and whether the bookmark moved.
+"""
+
+
+class Stored(NamedTuple):
+    """What a batch of bookmarks did for an item."""
+
+    bookmark: "Bookmark"
+    created: bool
+    changed: bool
+    """Whether the bookmark was created or changed."""
+
+
+class BatchQuerySet(UniqueKeyQuerySet):
+    """Moves, adds and updates many bookmarks of a user group at once."""
+
+    def move_by_ids(
+        self,
+        user_group: UserGroup,
+        public_ids: Sequence[object],
+        collection: "Collection | None",
+    ) -> list[Moved]:
+        """Move bookmarks to ``collection``, or out of their collections if it
+        is None, and return a result for each id.
+
+        Raises IntegrityError if the collection is deleted.
+        """
+        keys = [parse_public_id(public_id) for public_id in public_ids]
+        valid_keys = list(dict.fromkeys(key for key in keys if key))
+        bookmarks = self.for_write().filter(user_group=user_group)
+        results = retry_on_conflict(
+            lambda: bookmarks._move(user_group, valid_keys, collection), bookmarks.db
+        )
+        moves: list[Moved] = []
+        for key in keys:
+            found, has_moved = results.get(key, (None, False))
+            moves.append((found, has_moved))
+            # A repeated id is reported as moved only once.
+            results[key] = (found, False)
+        return moves
+
+    def _move(
+        self,
+        user_group: UserGroup,
+        keys: Sequence[UUID],
+        collection: "Collection | None",
+    ) -> dict[UUID | None, Moved]:
+        """Move the bookmarks with these keys in the current transaction, and
+        return the results by key, without those of missing bookmarks.
+        """
+        rows = self.select_related(None).filter(pk__in=keys)
+        locked = rows.select_for_update().order_by("pk").in_bulk()
+        new_collection = collection.pk if collection else NO_COLLECTION
+        new_keys: dict[UUID, UniqueKey] = {}
+        for pk, bookmark in locked.items():
+            new_keys[pk] = (new_collection, bytes(bookmark.url_digest))
+        present = self.find_by_unique_keys(user_group, new_keys.values())
+        owners = {unique_key: bookmark.pk for unique_key, bookmark in present.items()}
+        results: dict[UUID | None, Moved] = {}
+        moved = []
+        for key in keys:
+            if key not in locked:
+                continue
+            bookmark = locked[key]
+            # The first of several bookmarks with the same URL becomes the
+            # owner of their unique key.
+            owner = owners.setdefault(new_keys[key], key)
+            if owner != key:
+                results[key] = (Duplicate(owner), False)
+                continue
+            has_moved = bookmark.unique_key != new_keys[key]
+            results[key] = (bookmark, has_moved)
+            if has_moved:
+                moved.append(bookmark)
+        now = timezone.now()
+        to_move = self.filter(pk__in=[bookmark.pk for bookmark in moved])
+        to_move.update(collection=collection, updated_at=now)
+        for bookmark in moved:
+            bookmark.collection = collection
+            bookmark.updated_at = now
+        announce_update(moved, self.db, ["collection"])
+        return results
+
+    def add_many(
+        self,
+        user_group: UserGroup,
+        items: Sequence["BookmarkFields"],
+        *,
+        update: bool = False,
+    ) -> list[Stored]:
+        """Do what ``add`` does for each item, a dict of a bookmark's fields,
+        and return the results in their order.
+
+        With ``update``, existing bookmarks get the titles, tags and notes in
+        their items. If several items have the same bookmark, later values
+        override earlier ones.
+
+        One INSERT stores the new ones. Either all items are stored or none.
+        """
+        bookmarks = self.for_write()
+        now = timezone.now()
+        candidates = []
+        # the first candidate with each unique key
+        new: dict[UniqueKey, Bookmark] = {}
+        wanted: dict[UniqueKey, dict[str, Any]] = defaultdict(dict)
+        for item in items:
+            fields: BookmarkFields = {"created_at": now, **item}
+            candidate = self.model.cleaned(user_group, **fields)
+            candidate.updated_at = now
+            candidates.append(candidate)
+            key = candidate.unique_key
+            new.setdefault(key, candidate)
+            if update:
+                for name in item.keys() & UPDATABLE:
+                    wanted[key][name] = getattr(candidate, name)
+        for key, changes in wanted.items():
+            for name, value in changes.items():
+                setattr(new[key], name, value)
+        stored, changed = retry_on_conflict(
+            lambda: bookmarks._add_many(user_group, new, wanted, now), bookmarks.db
+        )
+        results = []
+        for candidate in candidates:
+            key = candidate.unique_key
+            is_new = stored[key].pk == candidate.pk
+            has_changed = is_new or key in changed
+            results.append(Stored(stored[key], is_new, has_changed))
+            # Only the first item of a bookmark counts as its write.
+            changed.discard(key)
+        return results
+
+    def _add_many(
+        self,
+        user_group: UserGroup,
+        new: Mapping[UniqueKey, "Bookmark"],
+        wanted: Mapping[UniqueKey, Changes],
+        now: datetime,
+    ) -> tuple[dict[UniqueKey, "Bookmark"], set[UniqueKey]]:
+        """Insert the bookmarks in ``new``, unless they exist already, and
+        update those that exist to the values in ``wanted``.
+
+        Return the stored ones by their keys, and the keys of those that were
+        updated.
+        """
+        inserted = self.insert_new(user_group, list(new.values()), now)
+        stored = {bookmark.unique_key: bookmark for bookmark in inserted}
+        missing = new.keys() - stored.keys()
+        existing = self.find_by_unique_keys(user_group, missing, lock=bool(wanted))
+        if len(stored) + len(existing) < len(new):
+            raise IntegrityError(CONFLICT_DELETED)
+        changed = self._update_locked(user_group, existing, wanted)
+        return stored | existing, {bookmark.unique_key for bookmark in changed}
+
+    def insert_new(
+        self, user_group: UserGroup, bookmarks: Sequence["Bookmark"], now: datetime
+    ) -> list["Bookmark"]:
+        """Insert the unsaved bookmarks whose unique keys no bookmark of the
+        user group has, and return them.
+
+        Their ``updated_at`` is ``now``.
+        """
+        rows = [row_of(bookmark) for bookmark in bookmarks]
+        created = insert_rows(self, user_group, rows, now)
+        inserted = [bookmark for bookmark in bookmarks if bookmark.pk in created]
+        for bookmark in inserted:
+            bookmark._state.adding = False
+            bookmark._state.db = self.db
+        announce(signals.created, inserted, self.db)
+        return inserted
+
+    def insert_missing(
+        self, user_group: UserGroup, rows: Sequence[Row], now: datetime
+    ) -> set[UUID]:
+        """Do what ``insert_rows`` does, and announce the new bookmarks.
+
+        Call this in a transaction.
+        """
+        created = insert_rows(self, user_group, rows, now)
+        if signals.created.has_listeners(self.model):
+            bookmarks = []
+            for row in rows:
+                if row["id"] in created:
+                    bookmark = self.model(user_group=user_group, updated_at=now, **row)
+                    bookmarks.append(bookmark)
+            announce(signals.created, bookmarks, self.db)
+        return created
+
+    def update_by_unique_key(
+        self, user_group: UserGroup, wanted: Mapping[UniqueKey, Changes]
+    ) -> tuple[int, int]:
+        """Update the user group's bookmarks with these unique keys to the
+        values that ``wanted`` has for each. Add its tags to those of the
+        bookmark, and do not replace a note.
+
+        Return the number of bookmarks that changed, and of tags that were not
+        added because a bookmark has at most MAX_TAGS. Call this in a
+        transaction.
+        """
+        existing = self.find_by_unique_keys(user_group, wanted, lock=True)
+        merged = {}
+        dropped_tags = 0
+        for key, bookmark in existing.items():
+            current = {"tags": bookmark.tags, "note": bookmark.note}
+            merged[key], dropped = merge(current, wanted[key])
+            dropped_tags += dropped
+        changed = self._update_locked(user_group, existing, merged)
+        return len(changed), dropped_tags
+
+    def _update_locked(
+        self,
+        user_group: UserGroup,
+        locked: Mapping[UniqueKey, "Bookmark"],
+        wanted: Mapping[UniqueKey, Changes],
+    ) -> list["Bookmark"]:
+        """Update those locked bookmarks for which ``wanted`` has other values,
+        and return them.
+        """
+        now = timezone.now()
+        changed = []
+        # One statement, and one signal, writes the same fields of several
+        # bookmarks.
+        by_fields: dict[frozenset[str], list[Bookmark]] = defaultdict(list)
+        for key, changes in wanted.items():
+            if key not in locked:
+                continue
+            bookmark = locked[key]
+            names = set()
+            for name, value in changes.items():
+                if value != getattr(bookmark, name):
+                    setattr(bookmark, name, value)
+                    names.add(name)
+            if names:
+                bookmark.updated_at = now
+                changed.append(bookmark)
+                by_fields[frozenset(names)].append(bookmark)
+        for written, bookmarks in by_fields.items():
+            self._write_many(user_group, bookmarks, written, now)
+            announce_update(bookmarks, self.db, written)
+        return changed
+
+    def _write_many(
+        self,
+        user_group: UserGroup,
+        bookmarks: Sequence["Bookmark"],
+        names: Iterable[str],
+        now: datetime,
+    ) -> None:
+        """Write the fields with these names, and ``updated_at``, of the user
+        group's bookmarks, which are locked.
+        """
+        if connections[self.db].vendor != "postgresql":
+            of_group = self.filter(user_group=user_group)
+            of_group.bulk_update(bookmarks, [*names, "updated_at"])
+            return
+        written = ("id", *names)
+        rows = []
+        for bookmark in bookmarks:
+            rows.append({name: getattr(bookmark, name) for name in written})
+        update_rows(self, user_group, rows, now)
+
+
+def merge(current: Changes, values: Changes) -> tuple[dict[str, Any], int]:
+    """Return the values with ``current`` tags before the tags, and without the
+    note if there is one already. Also return the number of tags after
+    MAX_TAGS, which are dropped.
+    """
+    merged = dict(values)
+    dropped_tags = 0
+    if "tags" in merged:
+        tags = distinct([*current["tags"], *merged["tags"]])
+        merged["tags"] = tags[:MAX_TAGS]
+        dropped_tags = len(tags[MAX_TAGS:])
+    if current["note"]:
+        merged.pop("note", None)
+    return merged, dropped_tags

@@ -1,0 +1,111 @@
+"""The queryset of bookmarks."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Unpack
+from uuid import UUID
+
+from django.db import IntegrityError
+
+from bookmarks import web_url
+from usergroups.db.retry import retry_on_conflict
+from usergroups.models import UserGroup
+
+from .batches import CONFLICT_DELETED, BatchQuerySet
+
+if TYPE_CHECKING:
+    from bookmarks.models import Bookmark, BookmarkFields
+
+MAX_FOUND = 100_000
+"""The maximum number of ids that ``find_by_urls`` returns.
+
+A URL may be in any number of collections, and given a thousand times.
+"""
+
+
+class TooManyFound(Exception):
+    """More than MAX_FOUND ids belong to URLs."""
+
+
+class BookmarkQuerySet(BatchQuerySet):
+    """Reads and writes the bookmarks of a user group."""
+
+    def filter_by_query(
+        self, user_group: UserGroup, query: Mapping[str, Any]
+    ) -> "BookmarkQuerySet":
+        """Filter by user group, and by ``collection`` (None for none) and
+        ``url``, where given.
+        """
+        bookmarks = self.filter(user_group=user_group)
+        if "collection" in query:
+            bookmarks = bookmarks.filter(collection=query["collection"])
+        if "url" in query:
+            bookmarks = bookmarks.filter(url_digest=web_url.digest(query["url"]))
+        return bookmarks
+
+    def add(
+        self, *, user_group: UserGroup, **fields: "Unpack[BookmarkFields]"
+    ) -> tuple["Bookmark", bool]:
+        """Get or create the user group's bookmark of ``url`` in
+        ``collection``. Return it and whether it was created.
+
+        The other fields are set only if it is created. Raises ValidationError
+        if a value is invalid or the collection belongs to another user group,
+        and IntegrityError if the user group or the collection is deleted.
+        """
+        bookmarks = self.for_write()
+        bookmark = self.model.cleaned(user_group, **fields)
+        now = bookmark.updated_at
+
+        def get_or_insert() -> "tuple[Bookmark, bool]":
+            if bookmarks.insert_new(user_group, [bookmark], now):
+                return bookmark, True
+            existing = bookmarks.find_by_unique_key(user_group, bookmark.unique_key)
+            if existing is None:
+                raise IntegrityError(CONFLICT_DELETED)
+            return existing, False
+
+        # It writes with a single statement.
+        return retry_on_conflict(get_or_insert, bookmarks.db, atomic=False)
+
+    def update_by_id(
+        self,
+        user_group: UserGroup,
+        public_id: object,
+        versions: Sequence[datetime] | None = None,
+        **changes: object,
+    ) -> "Bookmark":
+        cleaned = self.model.cleaned_values(changes)
+        return super().update_by_id(user_group, public_id, versions, **cleaned)
+
+    def _find_duplicate(
+        self, user_group: UserGroup, changes: Mapping[str, object]
+    ) -> UUID | None:
+        changed = self.get()
+        for name, value in changes.items():
+            setattr(changed, name, value)
+        others = self.model.objects.using(self.db).exclude(pk=changed.pk)
+        duplicate = others.find_by_unique_key(user_group, changed.unique_key)
+        return duplicate.pk if duplicate else None
+
+    def find_by_urls(
+        self, user_group: UserGroup, urls: Sequence[str]
+    ) -> list[list[UUID]]:
+        """Return, for each URL, the ids of the user group's bookmarks with it,
+        in one query.
+
+        Raises ValueError if a URL is invalid, and TooManyFound.
+        """
+        digests = [web_url.digest(url) for url in urls]
+        found = self.filter(user_group=user_group, url_digest__in=digests)
+        rows = found.values_list("pk", "url_digest")[: MAX_FOUND + 1]
+        ids = defaultdict(list)
+        # With LIMIT and ORDER BY, PostgreSQL might read the whole table in the
+        # order of its primary key.
+        for key, digest in sorted(rows):
+            ids[bytes(digest)].append(key)
+        found_ids = [ids[digest] for digest in digests]
+        if sum(map(len, found_ids)) > MAX_FOUND:
+            raise TooManyFound
+        return found_ids

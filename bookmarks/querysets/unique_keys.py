@@ -1,0 +1,99 @@
+"""The key that is unique within a user group, and the bookmarks with such
+keys.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+from uuid import UUID
+
+from django.db import connections
+from django.db.models import Q, UUIDField, Value
+from django.db.models.functions import Coalesce
+
+from bookmarks.public_ids import PublicIdQuerySet
+from usergroups.db.compiled_statements import (
+    CompiledStatement,
+    compile_select,
+    parameters,
+)
+from usergroups.models import UserGroup
+
+if TYPE_CHECKING:
+    from bookmarks.models import Bookmark
+
+UniqueKey: TypeAlias = tuple[UUID, bytes]
+"""A bookmark's collection, or NO_COLLECTION, and the digest of its URL."""
+
+NO_COLLECTION = UUID(int=0)
+"""Replaces NULL in the unique index, which treats NULLs as different."""
+
+COLLECTION_KEY = Coalesce(
+    "collection_id", Value(NO_COLLECTION), output_field=UUIDField()
+)
+"""A bookmark's collection, or NO_COLLECTION, as in the unique index."""
+
+MAX_CONDITIONS = 500
+"""How many conditions a query joins by OR. SQLite raises an error for 1,000."""
+
+
+class UniqueKeyQuerySet(PublicIdQuerySet["Bookmark"]):
+    """Finds the bookmarks of a user group by their unique keys."""
+
+    def find_by_unique_key(
+        self, user_group: UserGroup, key: UniqueKey
+    ) -> "Bookmark | None":
+        """Return the user group's bookmark with this unique key, or None."""
+        if self.has_filters:
+            return self.find_by_unique_keys(user_group, [key]).get(key)
+        select = _select_by_unique_key(type(self), self.model, self.db)
+        collection, digest = key
+        found = select.execute(
+            user_group=user_group, collection=collection, url_digest=digest
+        )
+        return found[0] if found else None
+
+    def find_by_unique_keys(
+        self, user_group: UserGroup, keys: Iterable[UniqueKey], *, lock: bool = False
+    ) -> dict[UniqueKey, "Bookmark"]:
+        """Return the user group's bookmarks with these unique keys, by key,
+        without reading others with the same URLs.
+
+        With ``lock``, lock them until the transaction ends.
+        """
+        digests_by_collection = defaultdict(list)
+        for collection, digest in keys:
+            digests_by_collection[collection].append(digest)
+        conditions = []
+        for collection, digests in digests_by_collection.items():
+            conditions.append(Q(collection_key=collection, url_digest__in=digests))
+        bookmarks = self.filter(user_group=user_group)
+        bookmarks = bookmarks.alias(collection_key=COLLECTION_KEY)
+        # All transactions lock several bookmarks in this order, so that they
+        # do not deadlock.
+        if lock:
+            bookmarks = bookmarks.select_for_update().order_by("pk")
+        # PostgreSQL needs only one query, which keeps the order of the locks.
+        size = max(1, len(conditions))
+        if connections[self.db].vendor == "sqlite":
+            size = MAX_CONDITIONS
+        found = {}
+        for start in range(0, len(conditions), size):
+            any_key = Q(*conditions[start : start + size], _connector=Q.OR)
+            for bookmark in bookmarks.filter(any_key):
+                found[bookmark.unique_key] = bookmark
+        return found
+
+
+@cache
+def _select_by_unique_key(
+    queryset: type[UniqueKeyQuerySet], model: "type[Bookmark]", using: str
+) -> "CompiledStatement[Bookmark]":
+    """Return the statement that reads a bookmark by its user group and its
+    unique key.
+    """
+    given = parameters(model, "user_group", "url_digest", "collection")
+    key = given.pop("collection")
+    rows = queryset(model, using=using).alias(collection_key=COLLECTION_KEY)
+    return compile_select(rows.filter(collection_key=key, **given))

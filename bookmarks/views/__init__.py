@@ -1,0 +1,46 @@
+"""The views of the bookmark operations, and of those on files and access
+tokens.
+"""
+
+from .access_tokens import (
+    AccessTokenBatchRevocationView,
+    AccessTokenBatchView,
+    AccessTokenDetailView,
+    AccessTokensView,
+    TeamAccessTokensView,
+)
+from .base import AccessTokenView
+from .batches import (
+    BookmarkBatchDeletionView,
+    BookmarkBatchMoveView,
+    BookmarkBatchView,
+    BookmarkLookupView,
+)
+from .bookmarks import BookmarksView, BookmarkView
+from .collections import CollectionsView, CollectionView
+from .deletions import DeletionsView
+from .exports import ExportView
+from .imports import ImportView
+from .own_token import DescribeAccessTokenView, RotateAccessTokenView
+
+__all__ = [
+    "AccessTokenBatchRevocationView",
+    "AccessTokenBatchView",
+    "AccessTokenDetailView",
+    "AccessTokenView",
+    "AccessTokensView",
+    "BookmarkBatchDeletionView",
+    "BookmarkBatchMoveView",
+    "BookmarkBatchView",
+    "BookmarkLookupView",
+    "BookmarkView",
+    "BookmarksView",
+    "CollectionView",
+    "CollectionsView",
+    "DeletionsView",
+    "DescribeAccessTokenView",
+    "ExportView",
+    "ImportView",
+    "RotateAccessTokenView",
+    "TeamAccessTokensView",
+]

@@ -1,0 +1,151 @@
+"""The operations on many bookmarks."""
+
+from itertools import starmap
+from typing import Any, cast
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from bookmarks import exceptions, openapi, serializers
+from bookmarks.models import Bookmark, BookmarkFields, Collection
+from bookmarks.public_ids import Duplicate
+from bookmarks.querysets.batches import Stored
+from bookmarks.querysets.bookmarks import TooManyFound
+from usergroups.api import batches
+from usergroups.api.batches import FailedItem, Result
+from usergroups.api.errors import Protected
+from usergroups.api.parsers import BatchParser
+from usergroups.db.deletion import ProtectingError
+from usergroups.db.retry import retry_on_conflict
+
+from .base import AccessTokenView
+
+
+class BookmarkBatchView(AccessTokenView):
+    request_serializers = {"POST": serializers.BookmarkBatchSerializer}
+    response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
+    # loaded for the user group in the response
+    large_owner_fields = {"POST": ("properties",)}
+    costly_methods = ("POST",)
+    parser_classes = [BatchParser]
+
+    @openapi.create_bookmarks
+    def post(self, request: Request) -> Response:
+        fields = self.validated()
+        items = fields["bookmarks"]
+        update = fields.get("update", False)
+        using = Bookmark.objects.for_write().db
+        return retry_on_conflict(lambda: self.store(items, update), using, atomic=False)
+
+    def store(self, items: list[Any], update: bool) -> Response:
+        """Store the valid items, and return a response with all results.
+
+        Raises IntegrityError if a collection has been deleted meanwhile.
+        """
+        resolved = self.with_collections(items)
+        stored = Bookmark.objects.add_many(
+            self.user_group, batches.valid(resolved), update=update
+        )
+        results = batches.results(resolved, map(self.result, stored))
+        return self.respond({"user_group": self.user_group, "results": results})
+
+    def result(self, stored: Stored) -> Result:
+        return {
+            "bookmark": stored.bookmark,
+            "changed": stored.changed,
+            "updated_at": stored.bookmark.updated_at,
+            "status": 201 if stored.created else 200,
+        }
+
+    def with_collections(self, items: list[Any]) -> list[BookmarkFields | FailedItem]:
+        """Return the items with collections in place of their ids.
+
+        An item whose collection does not exist is replaced by a FailedItem.
+        The collections are read at once.
+        """
+        ids = [item.get("collection") for item in batches.valid(items)]
+        collections = Collection.objects.for_write().find_by_ids(self.user_group, ids)
+        resolved: list[BookmarkFields | FailedItem] = []
+        for item in items:
+            # None also for a FailedItem
+            public_id = item.get("collection")
+            if public_id is None:
+                resolved.append(item)
+            elif public_id in collections:
+                fields = {**item, "collection": collections[public_id]}
+                resolved.append(cast(BookmarkFields, fields))
+            else:
+                resolved.append(batches.failed(exceptions.InvalidCollection()))
+        return resolved
+
+
+class BookmarkBatchDeletionView(AccessTokenView):
+    request_serializers = {"POST": serializers.BookmarkIdsSerializer}
+    response_serializers = {"POST": serializers.BookmarkDeletionEnvelope}
+    costly_methods = ("POST",)
+
+    @openapi.delete_bookmarks
+    def post(self, request: Request) -> Response:
+        ids = self.validated()["ids"]
+        existed = Bookmark.objects.delete_by_ids(self.user_group, batches.valid(ids))
+        deletions = map(self.result, existed)
+        return self.respond({"results": batches.results(ids, deletions)})
+
+    def result(self, existed: bool | ProtectingError) -> Result:
+        """Return the result of an item, for what ``delete_by_ids`` returns."""
+        if isinstance(existed, ProtectingError):
+            return batches.failed(Protected(existed))
+        if not existed:
+            return batches.failed(exceptions.BookmarkNotFound())
+        return {"status": 200, "changed": True}
+
+
+class BookmarkBatchMoveView(AccessTokenView):
+    request_serializers = {"POST": serializers.BookmarkMoveSerializer}
+    response_serializers = {"POST": serializers.BookmarkMoveEnvelope}
+    costly_methods = ("POST",)
+
+    @openapi.move_bookmarks
+    def post(self, request: Request) -> Response:
+        fields = self.validated_with_collection()
+        ids = fields["ids"]
+        collection = fields["collection"]
+        with self.require_collection(collection):
+            outcomes = Bookmark.objects.move_by_ids(
+                self.user_group, batches.valid(ids), collection
+            )
+        moves = starmap(self.result, outcomes)
+        return self.respond({"results": batches.results(ids, moves)})
+
+    def result(self, found: Bookmark | Duplicate | None, moved: bool) -> Result:
+        """Return the result of an item, for what ``move_by_ids`` returns."""
+        if found is None:
+            return batches.failed(exceptions.BookmarkNotFound())
+        if isinstance(found, Duplicate):
+            return batches.failed(exceptions.BookmarkExists(found.key))
+        return {
+            "bookmark": found,
+            "changed": moved,
+            "updated_at": found.updated_at,
+            "status": 200,
+        }
+
+
+class BookmarkLookupView(AccessTokenView):
+    request_serializers = {"POST": serializers.BookmarkLookupSerializer}
+    response_serializers = {"POST": serializers.BookmarkLookupEnvelope}
+    # A read-only token may call these methods.
+    safe_methods = ("POST",)
+    costly_methods = ("POST",)
+    parser_classes = [BatchParser]
+    errors = {
+        **AccessTokenView.errors,
+        TooManyFound: exceptions.TooManyBookmarksFound,
+    }
+
+    @openapi.lookup_bookmarks
+    def post(self, request: Request) -> Response:
+        urls = self.validated()["urls"]
+        found = Bookmark.objects.find_by_urls(self.user_group, batches.valid(urls))
+        lookups = ({"ids": ids, "status": 200} for ids in found)
+        return self.respond({"results": batches.results(urls, lookups)})

@@ -1,0 +1,40 @@
+"""The export of a file."""
+
+from contextlib import closing
+from typing import Any
+
+from django.http import StreamingHttpResponse
+
+from bookmarks import openapi, serializers
+from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
+from bookmarks.files.exporting import download, load
+from usergroups.api.requests import APIRequest
+
+from .base import AccessTokenView
+
+
+class ExportView(AccessTokenView):
+    request_serializers = {"GET": serializers.ExportQuery}
+    costly_methods = ("GET",)
+
+    @openapi.export_bookmarks
+    def get(self, request: APIRequest) -> StreamingHttpResponse:
+        query = self.validated_with_collection()
+        format_name = query["format"]
+        disposition = f'attachment; filename="bookmarks.{format_name}"'
+        options: dict[str, Any] = {
+            "content_type": f"{MEDIA_TYPES[format_name]}; charset=utf-8",
+            "headers": {"Content-Disposition": disposition},
+        }
+        if request.method == "HEAD":
+            return StreamingHttpResponse(**options)
+        collection = query.get("collection")
+        # The parameter is empty.
+        without_collections = "collection" in query and collection is None
+        items = load(
+            self.user_group, collection, without_collections=without_collections
+        )
+        # Close the items after an error, because they keep a transaction open.
+        with closing(items):
+            text = EXPORT_FORMATS[format_name].write(items)
+            return download(text, request.deadline, **options)

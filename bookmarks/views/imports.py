@@ -1,0 +1,130 @@
+"""The import of a file."""
+
+from contextlib import ExitStack
+from typing import Any, BinaryIO
+
+from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from bookmarks import conf, exceptions, openapi, serializers
+from bookmarks.files import ANY_FORMAT, FORMATS_BY_TYPE
+from bookmarks.files.content import UnreadableFile, copied, open_content
+from bookmarks.files.decoding import encoding_name
+from bookmarks.files.exporting import StorageUnavailable
+from bookmarks.files.importing import read, store
+from bookmarks.files.report import Report
+from usergroups.api.bodies import read_chunks
+from usergroups.api.errors import MissingField, failure
+from usergroups.api.requests import APIRequest
+
+from .base import AccessTokenView
+
+
+class ImportView(AccessTokenView):
+    methods_with_query = ("POST",)
+    request_serializers = {"POST": serializers.ImportQuery}
+    response_serializers = {"POST": serializers.ImportEnvelope}
+    costly_methods = ("POST",)
+
+    @openapi.import_bookmarks
+    def post(self, request: APIRequest) -> Response:
+        format_name = self.format_of(request)
+        encoding = self.encoding_of(request)
+        with ExitStack() as open_files:
+            file = self.receive_file(request, open_files)
+            # The size is checked before the parameters.
+            if format_name is None:
+                raise MissingField("format")
+            query = self.validated_with_collection()
+            report = self.store_file(file, format_name, encoding, query)
+        # A file with nothing to store is an error, but not one that was read
+        # until the time limit.
+        has_failed = report.error or report.refused
+        if has_failed and report.has_no_bookmark and not report.stopped_at:
+            return self.respond_unreadable(report)
+        return self.respond({"report": report})
+
+    def receive_file(self, request: APIRequest, open_files: ExitStack) -> BinaryIO:
+        """Return a temporary file with the body, which ``open_files`` closes.
+
+        Raises StorageUnavailable, for example on a full disk.
+        """
+        chunks = read_chunks(request, conf.max_import_size())
+        try:
+            return open_files.enter_context(copied(chunks))
+        except OSError as error:
+            raise StorageUnavailable from error
+
+    def store_file(
+        self,
+        file: BinaryIO,
+        format_name: str,
+        encoding: str | None,
+        query: dict[str, Any],
+    ) -> Report:
+        """Store the bookmarks of a file and return the report.
+
+        Raises InvalidCollection if the collection is deleted before anything
+        is stored.
+        """
+        report = Report()
+        try:
+            content, _ = open_content(file, "", conf.max_import_size())
+        except UnreadableFile as error:
+            report.error = str(error)
+            return report
+        collection = query.get("collection")
+        deadline = self.request.deadline
+        records = read(content, format_name, encoding, deadline)
+        try:
+            with self.require_collection(collection):
+                store(
+                    self.user_group,
+                    records,
+                    report,
+                    collection,
+                    query["update"],
+                    deadline=deadline,
+                )
+        except exceptions.InvalidCollection:
+            if report.has_no_bookmark:
+                raise
+            # What was stored before the deletion of the collection stays.
+            report.error = exceptions.NO_SUCH_COLLECTION
+        return report
+
+    def respond_unreadable(self, report: Report) -> Response:
+        """Return the error response for a file without any usable bookmark,
+        with the report.
+        """
+        error = exceptions.UnreadableImport(report.error)
+        described = serializers.ReportSerializer(report).data
+        return Response({**failure(error), "report": described}, error.status_code)
+
+    def format_of(self, request: Request) -> str | None:
+        """Return the name of the format that the parameter or the Content-Type
+        names, or None.
+
+        Raises UnsupportedMediaType.
+        """
+        media_type = request.content_type.partition(";")[0].strip().lower()
+        format_name = request.query_params.get("format")
+        if format_name is None:
+            format_name = FORMATS_BY_TYPE.get(media_type)
+        if format_name is None and media_type != ANY_FORMAT:
+            raise UnsupportedMediaType(request.content_type)
+        return format_name
+
+    def encoding_of(self, request: Request) -> str | None:
+        """Return the encoding that the Content-Type names, or None.
+
+        Raises UnsupportedMediaType.
+        """
+        charset = (request.content_params or {}).get("charset")
+        if not charset:
+            return None
+        try:
+            return encoding_name(charset)
+        except ValueError:
+            raise UnsupportedMediaType(request.content_type) from None

@@ -1,0 +1,25 @@
+"""The operations of an access token on itself."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from bookmarks import openapi, serializers
+from usergroups.tokens.views import RotateTokenView
+
+from .base import AccessTokenView
+
+
+class DescribeAccessTokenView(AccessTokenView):
+    response_serializers = {"GET": serializers.DescribedAccessTokenEnvelope}
+    # loaded for the user group in the response
+    large_owner_fields = {"GET": ("properties",), "HEAD": ("properties",)}
+
+    @openapi.get_access_token
+    def get(self, request: Request) -> Response:
+        return self.respond({"token": request.auth, "user_group": self.user_group})
+
+
+class RotateAccessTokenView(RotateTokenView, AccessTokenView):
+    @openapi.rotate_access_token
+    def post(self, request: Request) -> Response:
+        return self.rotate(request)
