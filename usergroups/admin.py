@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import ConfirmationForm, requires_confirmation
 from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
-from .admin_tools.history import RESTORE_PARAM, log_rows
+from .admin_tools.history import RESTORE_PARAM
 from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
@@ -29,7 +29,10 @@ from .deletions import UserGroupDeletion
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
 from .querysets import ProvidedIdTaken
 from .serializers import UserGroupUpdateSerializer
+from .timeline_admin import TimelineAdmin
 from .tokens.admin import TokenAdmin
+
+__all__ = ["ApiTokenAdmin", "TeamAdmin", "TimelineAdmin", "UserGroupAdmin"]
 
 JSON_FIELDS = ("mapping", "properties")
 
@@ -230,7 +233,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         for each in user_groups:
             UserGroup.objects.rotate_token(each.provided_id, each.scope)
         message = gettext_noop("Rotated the user group token.")
-        log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
+        self.log_action(request, CHANGE, user_groups, message)
         number = intcomma(len(user_groups))
         return gettext("User group tokens rotated: %(number)s.") % {"number": number}
 
@@ -269,11 +272,9 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
                 )
                 return text % {"environment": name, "id": each.provided_id}
         message = gettext_noop("Moved to another environment")
-        entries = []
-        for each in user_groups:
-            change = f"{each.environment or '-'} → {environment or '-'}"
-            entries.append((each, f"{message}: {change}"))
-        log_rows(request.user, CHANGE, entries)
+        former = sorted({each.environment or "-" for each in user_groups})
+        change = f"{', '.join(former)} → {environment or '-'}"
+        self.log_action(request, CHANGE, user_groups, f"{message}: {change}")
         text = gettext("Moved to “%(environment)s”: %(number)s.")
         number = intcomma(len(user_groups))
         return text % {"environment": name, "number": number}
@@ -290,16 +291,16 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     )
     @requires_confirmation(
         _("Reveal the token of %(rows)s"),
-        _("The history of each user group will record this."),
+        _("The timeline of each user group will record this."),
     )
     def reveal_token(
         self, request: HttpRequest, queryset: QuerySet[UserGroup]
     ) -> HttpResponse:
         user_groups = list(queryset)
         message = gettext_noop("Revealed the user group token.")
-        log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
+        self.log_action(request, CHANGE, user_groups, message)
         text = gettext(
-            "The history of each user group records that you revealed its token."
+            "The timeline of each user group records that you revealed its token."
         )
         # None, because the group replaces no other, as a rotated token would.
         secrets = [(each, each.token, None) for each in user_groups]

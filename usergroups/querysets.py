@@ -5,8 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
 
+from django.db import models
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 from django.utils import timezone
@@ -19,9 +20,12 @@ from .db.querysets import WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import stored_size
 from .deletions import UserGroupDeletion
+from .events import Event, Kind, erase, owners, record_call, record_deletion
 
 if TYPE_CHECKING:
     from .models import UserGroup
+
+M = TypeVar("M", bound=models.Model)
 
 LARGE_FIELDS = ("mapping", "properties")
 
@@ -57,7 +61,23 @@ class Upserted(NamedTuple):
     """Whether the group was created or changed."""
 
 
-class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
+class ErasingQuerySet(WritingQuerySet[M]):
+    """A queryset whose deletions erase the history of user groups, and are
+    events.
+    """
+
+    event_lookup: str
+    """The lookup that leads from an event to the row."""
+
+    def release_dependants(self, keys: Sequence[Any]) -> None:
+        events = Event.objects.using(self.db)
+        erase(events.filter(**{f"{self.event_lookup}__in": keys}))
+
+    def record_counts(self, keys: Sequence[Any], counts: Mapping[str, int]) -> None:
+        record_deletion(self.model, keys, counts, self.db)
+
+
+class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
     """Reads and writes user groups by ``provided_id``, the id that the client
     assigned.
 
@@ -66,6 +86,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     """
 
     recorded_fields = ("team", "environment", "provided_id")
+    event_lookup = "user_group"
 
     def record_deletions(self, rows: Sequence["UserGroup"], now: datetime) -> None:
         # Not those of a deleted team, whose API tokens are deleted as well.
@@ -153,6 +174,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         def rotate() -> "UserGroup":
             group = groups._update_version(versions=None, token=new_token)
             announce(signals.rotated, [group], groups.db)
+            record_call(Kind.ROTATED, self.model, owners([group]), groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)

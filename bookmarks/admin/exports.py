@@ -18,11 +18,13 @@ from django.utils.translation import gettext
 
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
 from bookmarks.files.exporting import StorageUnavailable, download, load
+from bookmarks.files.import_events import record_export
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.pages import change_url
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.deadlines import Deadline, TimeLimitExceeded
 from usergroups.models import UserGroup
+from usergroups.signals import acting_as
 
 from .owned import OwnedAdmin
 
@@ -61,7 +63,7 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
         if user_group is None or name not in EXPORT_FORMATS:
             raise Http404
         try:
-            return export(user_group, name)
+            response = export(user_group, name)
         except StorageUnavailable:
             problem = gettext("The server cannot store the file. Try again later.")
         except TimeLimitExceeded:
@@ -69,6 +71,10 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
                 "The export took too long. Try again later, or use the command "
                 "export_bookmarks."
             )
+        else:
+            with acting_as(request.user):
+                record_export(user_group, name)
+            return response
         messages.error(request, problem)
         return redirect(change_url(self.admin_site, user_group))
 

@@ -1,7 +1,7 @@
 """The base classes of the admins of rows that belong to a user group."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from django.contrib import admin
@@ -70,9 +70,13 @@ class DistributedAdmin(OwnedAdmin[M]):
             list(part.order_by("pk").select_for_update().values_list("pk", flat=True))
         return rows.order_by("pk")
 
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> None:
+    def delete_queryset(  # type: ignore[override]
+        self, request: HttpRequest, queryset: QuerySet[M]
+    ) -> Mapping[str, int]:
+        counts = Counter[str]()
         for part in self.by_user_group(queryset, queryset.db):
-            part.delete()
+            counts.update(super().delete_queryset(request, part))
+        return counts
 
     def by_user_group(self, rows: Iterable[Any], using: str) -> list[QuerySet[M]]:
         """Return a queryset of the rows of each user group."""

@@ -1,6 +1,7 @@
 """The queryset of collections."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import UUID
@@ -14,6 +15,7 @@ from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
 from usergroups.db.deletion import TooManyDependants
 from usergroups.db.retry import retry_on_conflict
+from usergroups.events import Kind, owners, record_call
 from usergroups.models import UserGroup
 
 from .batches import merge
@@ -152,6 +154,10 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         same = collections.filter(user_group=user_group, **changes)
         others = same.exclude(pk__in=self.values("pk"))
         return others.values_list("pk", flat=True).first()
+
+    def record_deletions(self, rows: Sequence["Collection"], now: datetime) -> None:
+        super().record_deletions(rows, now)
+        record_call(Kind.DELETED, self.model, owners(rows), self.db)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
         # without the bookmarks, because their foreign key does not cascade

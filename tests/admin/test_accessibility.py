@@ -106,6 +106,7 @@ ADMIN = {
     "groups": ["/admin/auth/group/"],
     "group": ["/admin/auth/group/1/change/"],
     "changes": ["/admin/admin/logentry/"],
+    "timeline": ["/admin/usergroups/event/"],
     "change password": ["/admin/password_change/"],
 }
 """The pages of the admin: a path, and selectors of elements to click one after

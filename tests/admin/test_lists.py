@@ -292,7 +292,7 @@ EXPECTED = {
     # bookmark, its collection, and the same for the field. For the owner of
     # tokens, the newest of them.
     "usergroups_team page": 9,
-    "usergroups_usergroup page": 8,
+    "usergroups_usergroup page": 9,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
@@ -447,6 +447,7 @@ def test_the_page_of_a_group_links_to_forms_of_the_group(admin_client, user_grou
     links = related(admin_client, "usergroups_usergroup", user_group)
 
     assert {name: labels_of_links(each) for name, each in links.items()} == {
+        "timeline": [],
         "access tokens": ["Add access token here"],
         "collections": ["Add collection here"],
         "bookmarks": [

@@ -234,3 +234,23 @@ class OperatorListAdmin(PagesAdmin[M]):
         if number is not None:
             request.search_limit = intcomma(number)  # type: ignore[attr-defined]
         return super().get_search_results(request, rows, search_term)
+
+
+class ReadOnlyListAdmin(OperatorListAdmin[M]):
+    """An admin that only lists rows."""
+
+    list_display_links = None
+    sortable_by = ()
+    actions = ()
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False

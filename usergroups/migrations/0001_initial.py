@@ -107,6 +107,27 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('team', 'environment', 'provided_id'), name='usergroups_provided_id'),
         ),
         migrations.CreateModel(
+            name='Event',
+            fields=[
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date/time')),
+                ('actor', models.CharField(max_length=255, verbose_name='by')),
+                ('kind', models.CharField(choices=[('changed', 'Changed'), ('imported', 'Imported'), ('exported', 'Exported'), ('rotated', 'Rotated'), ('revoked', 'Revoked'), ('deleted', 'Deleted')], max_length=10, verbose_name='kind')),
+                ('model', models.CharField(max_length=100)),
+                ('counts', models.JSONField(default=dict)),
+                ('text', models.CharField(max_length=255)),
+                ('refused_lines', models.TextField()),
+                ('entry', models.BigIntegerField(null=True)),
+                ('user_group', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
+            ],
+            options={
+                'verbose_name': 'event',
+                'verbose_name_plural': 'timeline',
+                'indexes': [models.Index(fields=['user_group', 'id'], name='usergroups_events')],
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
             name='UserGroupDeletion',
             fields=[
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='ID')),

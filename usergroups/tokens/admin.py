@@ -17,7 +17,7 @@ from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.cells import badge, relative_time, two_lines
@@ -253,7 +253,7 @@ class TokenAdmin(OperatorAdmin[T]):
     def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
         tokens = list(queryset)
         revoked = queryset.revoke(by=operator_of(request))
-        log_rows(request.user, CHANGE, [(token, REVOKED) for token in revoked])
+        self.log_action(request, CHANGE, revoked, REVOKED)
         others = len(tokens) - len(revoked)
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
         return text % {"revoked": intcomma(len(revoked)), "others": intcomma(others)}
@@ -279,16 +279,24 @@ class TokenAdmin(OperatorAdmin[T]):
                 "Only active tokens without a successor can be rotated. Nothing was "
                 "changed."
             )
-        of_old = []
-        of_new = []
-        secrets = []
-        for old, new, secret in issued:
-            of_old.append((old, f"{ROTATED}: {new.hint}…"))
-            of_new.append((new, f"{SUCCESSOR}: {old.hint}…"))
-            secrets.append((new, secret, old))
-        log_rows(request.user, CHANGE, of_old)
-        log_rows(request.user, ADDITION, of_new)
+        self.log_rotation(request, issued)
+        secrets = [(new, secret, old) for old, new, secret in issued]
         return self.show_secrets(request, secrets)
+
+    def log_rotation(
+        self, request: HttpRequest, issued: Sequence[tuple[T, T, str]]
+    ) -> None:
+        """Write the entries of the history for the tokens that ``rotate()``
+        returned: two for one token, or one for several.
+        """
+        old, new, _secret = issued[0]
+        if len(issued) > 1:
+            tokens = [token for token, _new, _secret in issued]
+            message = gettext_noop("Rotated.")
+            self.log_action(request, CHANGE, tokens, message)
+            return
+        log_rows(request.user, CHANGE, [(old, f"{ROTATED}: {new.hint}…")])
+        log_rows(request.user, ADDITION, [(new, f"{SUCCESSOR}: {old.hint}…")])
 
     def summary(self, rows: Sequence[T]) -> str:
         """Return how many of the tokens were used in the last 24 hours."""

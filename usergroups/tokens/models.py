@@ -23,6 +23,7 @@ from usergroups.db.compiled_statements import CompiledSelectRelated, parameters
 from usergroups.db.models import NotedModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
+from usergroups.events import MAX_TEXT, Kind, owners, record_call
 from usergroups.signals import created, revoked, rotated
 
 from . import secret_format
@@ -229,6 +230,9 @@ class TokenQuerySet(WritingQuerySet[T]):
             # instances.
             copies = [announced_copy(successor) for successor in successors]
             announce(rotated, tokens, rows.db, successors=copies)
+            hints = [f"{old.hint}… → {new.hint}…" for old, new, _secret in issued]
+            text = ", ".join(hints)[:MAX_TEXT]
+            record_call(Kind.ROTATED, self.model, owners(tokens), rows.db, text)
         return issued
 
     # Managers do not have this method, as with Django's delete().
@@ -250,6 +254,8 @@ class TokenQuerySet(WritingQuerySet[T]):
                 token.revoked_by = by
             rows._by_pk(tokens).update(revoked_at=now, revoked_by=by)
             announce(revoked, tokens, rows.db)
+            text = ", ".join(f"{token.hint}…" for token in tokens)[:MAX_TEXT]
+            record_call(Kind.REVOKED, self.model, owners(tokens), rows.db, text)
         return tokens
 
     # Managers do not have this method either.
