@@ -50,7 +50,7 @@ NAVIGATION = [
     (_("Customers"), ["UserGroup", "Team"]),
     (_("Tokens"), ["ApiToken", "AccessToken", "ExpiringTokens"]),
     (_("Bookmarks"), ["Bookmark", "Collection"]),
-    (_("Administration"), ["LogEntry", "User", "Group"]),
+    (_("Administration"), ["LogEntry", "Event", "User", "Group"]),
 ]
 """The groups of lists in the navigation, and their models, in the order of
 use.
