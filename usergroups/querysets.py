@@ -315,27 +315,24 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         that are new or changed.
         """
         stored = self._lock(wanted)
-        created = set[str]()
         missing = sorted(wanted.keys() - stored.keys())
-        if missing:
-            new = []
-            for key in missing:
-                fields = {"name": key, **wanted[key]}
-                new.append(self.model(**scope, **fields))
-            # Other transactions may have created some of these groups by now.
-            # An upsert that changes nothing locks them; ignore_conflicts would
-            # not, and the next query would not find a group that is deleted
-            # meanwhile.
-            self.bulk_create(
-                new,
-                update_conflicts=True,
-                unique_fields=UNIQUE_FIELDS,
-                update_fields=["provided_id"],
-            )
-            stored |= self._lock(missing)
-            # A group with another token was created by another transaction.
-            tokens = {group.token for group in new}
-            created = {key for key in missing if stored[key].token in tokens}
+        new = []
+        for key in missing:
+            fields = {"name": key, **wanted[key]}
+            new.append(self.model(**scope, **fields))
+        # Other transactions may have created some of these groups by now. An
+        # upsert that changes nothing locks them; ignore_conflicts would not,
+        # and the next query would not find a group that is deleted meanwhile.
+        self.bulk_create(
+            new,
+            update_conflicts=True,
+            unique_fields=UNIQUE_FIELDS,
+            update_fields=["provided_id"],
+        )
+        stored |= self._lock(missing)
+        # A group with another token was created by another transaction.
+        tokens = {group.token for group in new}
+        created = {key for key in missing if stored[key].token in tokens}
         changed = []
         for key, fields in wanted.items():
             if key not in created and stored[key].assign(fields):
@@ -350,15 +347,23 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         )
         new_groups = [stored[key] for key in wanted if key in created]
         announce(signals.created, new_groups, self.db)
-        # A signal has groups of which the same fields were written.
+        self._announce_changes(changed, wanted)
+        changed_ids = {group.provided_id for group in changed}
+        return stored, created, created | changed_ids
+
+    def _announce_changes(
+        self, changed: list["UserGroup"], wanted: dict[str, dict[str, object]]
+    ) -> None:
+        """Announce the updates of an upsert.
+
+        A signal has the groups of which the same fields were written.
+        """
         by_fields = defaultdict(list)
         for group in changed:
             names = frozenset(wanted[group.provided_id])
             by_fields[names].append(group)
         for names, groups in by_fields.items():
             announce_update(groups, self.db, names - {"provided_id"})
-        changed_ids = {group.provided_id for group in changed}
-        return stored, created, created | changed_ids
 
     def _lock(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
         """Lock the groups with these ids until the transaction ends, and
