@@ -1,5 +1,6 @@
 """The admin of teams, user groups and API tokens."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -7,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db import models, transaction
+from django.db import models, router, transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import capfirst
@@ -22,7 +23,9 @@ from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
 from .admin_tools.related_lists import RelatedList
+from .db.deletion_records import DeletionRecord
 from .db.stored_json import stored_text
+from .deletions import UserGroupDeletion
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
 from .querysets import ProvidedIdTaken
 from .serializers import UserGroupUpdateSerializer
@@ -69,10 +72,21 @@ class EnvironmentFilter(admin.ChoicesFieldListFilter):
 class TeamAdmin(OperatorAdmin[Team]):
     list_display: tuple[str, ...] = ("name", "id_in_api")
     search_fields = ("name",)
-    find_fields = ("name", "id")
+    find_fields = ("name",)
     ordering = ("name",)
     empty_text = _("A team owns user groups and API tokens.")
     deletion_asks_for_name = True
+
+    def exact_condition(self, text: str) -> Q:
+        """Also match the id, with the name that it has in the API.
+
+        A number alone is rather a part of a name, or an id of a user group.
+        """
+        condition = super().exact_condition(text)
+        match = re.fullmatch(r'"?team_id"?\W+([0-9]{1,18}),?', text)
+        if match:
+            condition |= Q(pk=int(match[1]))
+        return condition
 
     @admin.display(description="ID", ordering="id")
     def id_in_api(self, team: Team) -> str:
@@ -192,6 +206,11 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         summary: RelatedList = tokens.related_list(request, query)
         summary["name"] = gettext("API tokens of its team and environment")
         return [*related, summary]
+
+    def deletions_of(self, text: str) -> QuerySet[DeletionRecord]:
+        using = router.db_for_write(UserGroupDeletion)
+        records = UserGroupDeletion.objects.using(using).filter(provided_id=text)
+        return records.select_related("team")
 
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         """Match the groups with these user group tokens, for Find."""

@@ -73,6 +73,7 @@ class MergingAdmin(OwnedAdmin[Collection]):
             "the others are deleted. This cannot be undone."
         ),
         MergeForm,
+        irreversible=True,
     )
     def merge(
         self, request: HttpRequest, queryset: QuerySet[Collection], kept: str

@@ -133,6 +133,8 @@ def test_two_collections_of_one_user_group_are_required(admin_client, collection
 
 def test_the_collection_that_stays_must_be_selected(admin_client, collections):
     page = open_confirmation(admin_client, MODEL, "merge", *collections)
+    button = '<input type="submit" value="Merge 3 collections" class="button irrever'
+    assert button in page.content.decode()
     checked = [each.pk for each in collections[1:]]
 
     for kept in ("", "zzz", collections[0].pk):

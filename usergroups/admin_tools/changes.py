@@ -82,6 +82,7 @@ class ChangesAdmin(ReadOnlyListAdmin[LogEntry]):
     """
 
     list_title = _("Changes")
+    is_linked_by_find = True
     list_display = ("action_time", "operator", "changed_object", "change")
     list_filter = (
         USER_FILTER,

@@ -138,6 +138,8 @@ class OperatorListAdmin(PagesAdmin[M]):
     show_facets = admin.ShowFacets.NEVER
     list_title: str | Promise = ""
     """The heading of the list, if it is not the name of the model."""
+    is_linked_by_find = False
+    """Whether the page Find links to a search of this list."""
     empty_text: str | Promise = ""
     """The text to show when the table is empty."""
 

@@ -42,7 +42,9 @@ class WritingQuerySet(models.QuerySet[M]):
         for writes.
         """
         # Django's property ``db`` does the same, but for reads.
-        return self._db or router.db_for_write(self.model, **self._hints)  # type: ignore[attr-defined]
+        hints = self._hints  # type: ignore[attr-defined]
+        using: str | None = self._db  # type: ignore[attr-defined]
+        return using or router.db_for_write(self.model, **hints)
 
     def for_write(self) -> Self:
         """Return the queryset on the database ``db_for_write``."""

@@ -65,7 +65,7 @@ class TokenAdmin(OperatorAdmin[T]):
     list_filter: ClassVar[ListFilters] = (TokenStateFilter, "read_only")
     actions = ("rotate", "revoke", "delete_selected")
     object_actions = {"rotate": _("Rotate"), "revoke": _("Revoke")}
-    find_fields = ("name", "hint")
+    find_fields = ("name",)
     readonly_fields = ("expires", "access", "created_at", *USE_FIELDS)
 
     # Forms
@@ -333,14 +333,17 @@ class TokenAdmin(OperatorAdmin[T]):
                 hints.append(secret_format.hint(secret))
         return Q(digest__in=digests) | Q(hint__in=hints)
 
-    def text_condition(self, text: str, lookup: str) -> Q:
+    def exact_condition(self, text: str) -> Q:
         """Also match the token's id in the API, and the beginning of its
-        secret anywhere in the text.
+        secret, anywhere in the text or, if it is shorter than a hint, as the
+        text.
         """
-        condition = super().text_condition(text, lookup)
+        condition = super().exact_condition(text)
         # Token.public_id is the digest in hexadecimal.
         if re.fullmatch("[0-9a-f]{64}", text):
             condition |= Q(digest=bytes.fromhex(text))
+        if re.fullmatch(f"{self.secret_prefix}_[0-9A-Za-z]+", text, re.ASCII):
+            condition |= Q(hint__startswith=text)
         hints = secret_format.hints_in(text, self.secret_prefix)
         return condition | Q(hint__in=hints)
 
