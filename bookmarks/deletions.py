@@ -24,3 +24,10 @@ class Deletion(DeletionRecord):
                 fields=["user_group", "deleted_at", "id"], name="bookmarks_deletions"
             ),
         ]
+
+    def __str__(self) -> str:
+        return str(self.object_id)
+
+    @property
+    def owner(self) -> models.Model:
+        return self.user_group

@@ -24,6 +24,7 @@ from usergroups.db.deletion import ProtectingError
 from usergroups.db.models import DatedModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
+from usergroups.events import Kind, record_call
 from usergroups.models import UserGroup
 
 from .deletions import Deletion
@@ -165,6 +166,9 @@ class PublicIdQuerySet(WritingQuerySet[M]):
             locked = rows.select_for_update().order_by("pk")
             found = set(locked.values_list("pk", flat=True))
             rows.filter(pk__in=found)._delete()
+            if found:
+                numbers = {user_group.pk: len(found)}
+                record_call(Kind.DELETED, self.model, numbers, rows.db)
             return found
 
         try:

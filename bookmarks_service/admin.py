@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.changes import ChangesAdmin
+from usergroups.admin_tools.findable import FindableAdmin
 from usergroups.admin_tools.lists import OperatorListAdmin
 from usergroups.admin_tools.pages import M, admin_url
 
@@ -96,7 +97,11 @@ RIGHTS = ("is_staff", "is_superuser", "user_permissions")
 
 
 @admin.register(User)
-class AccountAdmin(PermissionsAdmin[User], UserAdmin):  # type: ignore[type-arg]
+class AccountAdmin(
+    FindableAdmin[User],
+    PermissionsAdmin[User],
+    UserAdmin,  # type: ignore[type-arg]
+):
     """Django's admin of users, which first shows what an operator needs: a
     name, an e-mail address and one role.
     """
@@ -112,6 +117,7 @@ class AccountAdmin(PermissionsAdmin[User], UserAdmin):  # type: ignore[type-arg]
         "last_login",
     )
     list_filter = ("groups", "is_active")
+    find_fields = ("username", "email", "first_name", "last_name")
     readonly_fields = ("password_link", "last_login", "date_joined")
     fieldsets = (
         (None, {"fields": (*ACCOUNT, "is_active", "password_link")}),
@@ -130,6 +136,9 @@ class AccountAdmin(PermissionsAdmin[User], UserAdmin):  # type: ignore[type-arg]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
+
+    def details(self, row: User) -> list[object]:
+        return [row.get_full_name(), row.email]
 
     @admin.display(description=_("role"))
     def role(self, user: User) -> str:

@@ -83,21 +83,18 @@ def bookmarks_by_day(rows: QuerySet[Bookmark]) -> list[int]:
     """Return the number of bookmarks that were created on each of the days."""
     days = days_until_today()
     recent = rows.order_by().filter(created_at__gte=days[0])
-    by_day = recent.values(day=TruncDate("created_at", tzinfo=UTC))
-    counts = dict(by_day.annotate(number=Count("pk")).values_list("day", "number"))
+    by_day = recent.values_list(TruncDate("created_at", tzinfo=UTC))
+    counts = dict(by_day.annotate(Count("pk")))
     return [counts.get(day.date(), 0) for day in days]
 
 
 def tokens_by_week(rows: QuerySet[Any]) -> list[int]:
     """Return the number of active tokens that expire in each of the weeks."""
-    weeks = weeks_from_today()
-    end = weeks[-1] + timedelta(weeks=1)
     counts = {}
-    for number, begin in enumerate(weeks):
-        range_of_week = Q(expires_at__gte=begin) & Q(
-            expires_at__lt=begin + timedelta(weeks=1)
-        )
-        counts[f"week_{number}"] = Count("pk", filter=range_of_week)
+    for number, begin in enumerate(weeks_from_today()):
+        end = begin + timedelta(weeks=1)
+        in_week = Q(expires_at__gte=begin, expires_at__lt=end)
+        counts[f"week_{number}"] = Count("pk", filter=in_week)
     active: Any = rows.order_by()
     found = active.active().filter(expires_at__lt=end).aggregate(**counts)
     return list(found.values())

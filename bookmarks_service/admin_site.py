@@ -50,7 +50,7 @@ NAVIGATION = [
     (_("Customers"), ["UserGroup", "Team"]),
     (_("Tokens"), ["ApiToken", "AccessToken", "ExpiringTokens"]),
     (_("Bookmarks"), ["Bookmark", "Collection"]),
-    (_("Administration"), ["LogEntry", "User", "Group"]),
+    (_("Administration"), ["LogEntry", "Event", "User", "Group"]),
 ]
 """The groups of lists in the navigation, and their models, in the order of
 use.
@@ -140,11 +140,13 @@ class OperatorsSite(FindSite):
     ) -> HttpResponse:
         if request.method == "POST" and not settings.PASSWORD_LOGIN:
             raise Http404
-        offered = {
+        context: dict[str, Any] = {
             "password_login": settings.PASSWORD_LOGIN,
             "single_sign_on": bool(settings.OIDC_ISSUER),
         }
-        return super().login(request, offered | (extra_context or {}))
+        if extra_context:
+            context |= extra_context
+        return super().login(request, context)
 
     @method_decorator(axes_dispatch)
     def password_change(
@@ -272,7 +274,8 @@ class OperatorsSite(FindSite):
         """
         entries = self.get_model_admin(LogEntry).get_queryset(request)
         latest = entries.select_related("user", "content_type").order_by("-pk")
-        return [
-            (entry, message_of(entry), relative_time(entry.action_time))
-            for entry in latest[:MAX_CHANGES]
-        ]
+        changes = []
+        for entry in latest[:MAX_CHANGES]:
+            time = relative_time(entry.action_time)
+            changes.append((entry, message_of(entry), time))
+        return changes

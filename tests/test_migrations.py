@@ -46,9 +46,9 @@ def test_all_migrations_are_reversed_and_applied_again(
         with closing(connections["migrated"]) as database:
             migrate(database)
             before = schema(database)
-            # teams, user groups, collections, bookmarks, two kinds of tokens
-            # and two of records of deletions
-            assert len(before) == 8
+            # teams, user groups, collections, bookmarks, events, two kinds of
+            # tokens and two of records of deletions
+            assert len(before) == 9
 
             migrate(database, ("bookmarks", None), ("usergroups", None))
             assert schema(database) == {}

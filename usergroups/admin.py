@@ -1,5 +1,6 @@
 """The admin of teams, user groups and API tokens."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -7,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db import models, transaction
+from django.db import models, router, transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import capfirst
@@ -17,16 +18,21 @@ from django.utils.translation import gettext_lazy as _
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import ConfirmationForm, requires_confirmation
 from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
-from .admin_tools.history import RESTORE_PARAM, log_rows
+from .admin_tools.history import RESTORE_PARAM
 from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
 from .admin_tools.related_lists import RelatedList
+from .db.deletion_records import DeletionRecord
 from .db.stored_json import stored_text
+from .deletions import UserGroupDeletion
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
 from .querysets import ProvidedIdTaken
 from .serializers import UserGroupUpdateSerializer
+from .timeline_admin import TimelineAdmin
 from .tokens.admin import TokenAdmin
+
+__all__ = ["ApiTokenAdmin", "TeamAdmin", "TimelineAdmin", "UserGroupAdmin"]
 
 JSON_FIELDS = ("mapping", "properties")
 
@@ -66,10 +72,21 @@ class EnvironmentFilter(admin.ChoicesFieldListFilter):
 class TeamAdmin(OperatorAdmin[Team]):
     list_display: tuple[str, ...] = ("name", "id_in_api")
     search_fields = ("name",)
-    find_fields = ("name", "id")
+    find_fields = ("name",)
     ordering = ("name",)
     empty_text = _("A team owns user groups and API tokens.")
     deletion_asks_for_name = True
+
+    def exact_condition(self, text: str) -> Q:
+        """Also match the id, with the name that it has in the API.
+
+        A number alone is rather a part of a name, or an id of a user group.
+        """
+        condition = super().exact_condition(text)
+        match = re.fullmatch(r'"?team_id"?\W+([0-9]{1,18}),?', text)
+        if match:
+            condition |= Q(pk=int(match[1]))
+        return condition
 
     @admin.display(description="ID", ordering="id")
     def id_in_api(self, team: Team) -> str:
@@ -190,6 +207,11 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         summary["name"] = gettext("API tokens of its team and environment")
         return [*related, summary]
 
+    def deletions_of(self, text: str) -> QuerySet[DeletionRecord]:
+        using = router.db_for_write(UserGroupDeletion)
+        records = UserGroupDeletion.objects.using(using).filter(provided_id=text)
+        return records.select_related("team")
+
     def with_secrets(self, secrets: Sequence[str]) -> Q:
         """Match the groups with these user group tokens, for Find."""
         return Q(token__in=secrets)
@@ -211,7 +233,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         for each in user_groups:
             UserGroup.objects.rotate_token(each.provided_id, each.scope)
         message = gettext_noop("Rotated the user group token.")
-        log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
+        self.log_action(request, CHANGE, user_groups, message)
         number = intcomma(len(user_groups))
         return gettext("User group tokens rotated: %(number)s.") % {"number": number}
 
@@ -250,11 +272,9 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
                 )
                 return text % {"environment": name, "id": each.provided_id}
         message = gettext_noop("Moved to another environment")
-        entries = []
-        for each in user_groups:
-            change = f"{each.environment or '-'} → {environment or '-'}"
-            entries.append((each, f"{message}: {change}"))
-        log_rows(request.user, CHANGE, entries)
+        former = sorted({each.environment or "-" for each in user_groups})
+        change = f"{', '.join(former)} → {environment or '-'}"
+        self.log_action(request, CHANGE, user_groups, f"{message}: {change}")
         text = gettext("Moved to “%(environment)s”: %(number)s.")
         number = intcomma(len(user_groups))
         return text % {"environment": name, "number": number}
@@ -271,16 +291,16 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     )
     @requires_confirmation(
         _("Reveal the token of %(rows)s"),
-        _("The history of each user group will record this."),
+        _("The timeline of each user group will record this."),
     )
     def reveal_token(
         self, request: HttpRequest, queryset: QuerySet[UserGroup]
     ) -> HttpResponse:
         user_groups = list(queryset)
         message = gettext_noop("Revealed the user group token.")
-        log_rows(request.user, CHANGE, [(each, message) for each in user_groups])
+        self.log_action(request, CHANGE, user_groups, message)
         text = gettext(
-            "The history of each user group records that you revealed its token."
+            "The timeline of each user group records that you revealed its token."
         )
         # None, because the group replaces no other, as a rotated token would.
         secrets = [(each, each.token, None) for each in user_groups]

@@ -26,6 +26,14 @@ class UserGroupDeletion(DeletionRecord):
             ),
         ]
 
+    def __str__(self) -> str:
+        # The environment may be empty.
+        return ", ".join(filter(None, [self.provided_id, self.environment]))
+
+    @property
+    def owner(self) -> models.Model:
+        return self.team
+
 
 def oldest_recorded_time() -> datetime:
     """Return the time since when all deletions are recorded. Older records may

@@ -10,9 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .db.models import DatedModel, NotedModel
-from .db.querysets import WritingQuerySet
 from .db.stored_json import JSONObjectField, kept_json
-from .querysets import Scope, UserGroupQuerySet
+from .querysets import ErasingQuerySet, Scope, UserGroupQuerySet
 from .tokens import secret_format
 from .tokens.models import Token
 
@@ -34,10 +33,16 @@ class Environment(models.TextChoices):
     TESTING = "Testing"
 
 
+class TeamQuerySet(ErasingQuerySet["Team"]):
+    """Deletes teams with their user groups."""
+
+    event_lookup = "user_group__team"
+
+
 class Team(NotedModel):
     """A tenant, which owns user groups and API tokens."""
 
-    objects = WritingQuerySet["Team"].as_manager()
+    objects = TeamQuerySet.as_manager()
 
     name = models.CharField(
         _("name"),

@@ -5,8 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
 
+from django.db import models
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 from django.utils import timezone
@@ -19,9 +20,12 @@ from .db.querysets import WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import stored_size
 from .deletions import UserGroupDeletion
+from .events import Event, Kind, erase, owners, record_call, record_deletion
 
 if TYPE_CHECKING:
     from .models import UserGroup
+
+M = TypeVar("M", bound=models.Model)
 
 LARGE_FIELDS = ("mapping", "properties")
 
@@ -57,7 +61,23 @@ class Upserted(NamedTuple):
     """Whether the group was created or changed."""
 
 
-class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
+class ErasingQuerySet(WritingQuerySet[M]):
+    """A queryset whose deletions erase the history of user groups, and are
+    events.
+    """
+
+    event_lookup: str
+    """The lookup that leads from an event to the row."""
+
+    def release_dependants(self, keys: Sequence[Any]) -> None:
+        events = Event.objects.using(self.db)
+        erase(events.filter(**{f"{self.event_lookup}__in": keys}))
+
+    def record_counts(self, keys: Sequence[Any], counts: Mapping[str, int]) -> None:
+        record_deletion(self.model, keys, counts, self.db)
+
+
+class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
     """Reads and writes user groups by ``provided_id``, the id that the client
     assigned.
 
@@ -66,6 +86,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
     """
 
     recorded_fields = ("team", "environment", "provided_id")
+    event_lookup = "user_group"
 
     def record_deletions(self, rows: Sequence["UserGroup"], now: datetime) -> None:
         # Not those of a deleted team, whose API tokens are deleted as well.
@@ -153,6 +174,7 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         def rotate() -> "UserGroup":
             group = groups._update_version(versions=None, token=new_token)
             announce(signals.rotated, [group], groups.db)
+            record_call(Kind.ROTATED, self.model, owners([group]), groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)
@@ -208,7 +230,8 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         scope: Scope,
         versions: Sequence[datetime] | None = None,
     ) -> None:
-        """Delete the group and its dependants.
+        """Delete the group and its dependants, if its version is one of
+        ``versions`` or these are None.
 
         Raises UserGroup.DoesNotExist, Modified or, unlike ``delete()``,
         TooManyDependants.
@@ -293,27 +316,24 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         that are new or changed.
         """
         stored = self._lock(wanted)
-        created = set[str]()
         missing = sorted(wanted.keys() - stored.keys())
-        if missing:
-            new = []
-            for key in missing:
-                fields = {"name": key, **wanted[key]}
-                new.append(self.model(**scope, **fields))
-            # Other transactions may have created some of these groups by now.
-            # An upsert that changes nothing locks them; ignore_conflicts would
-            # not, and the next query would not find a group that is deleted
-            # meanwhile.
-            self.bulk_create(
-                new,
-                update_conflicts=True,
-                unique_fields=UNIQUE_FIELDS,
-                update_fields=["provided_id"],
-            )
-            stored |= self._lock(missing)
-            # A group with another token was created by another transaction.
-            tokens = {group.token for group in new}
-            created = {key for key in missing if stored[key].token in tokens}
+        new = []
+        for key in missing:
+            fields = {"name": key, **wanted[key]}
+            new.append(self.model(**scope, **fields))
+        # Other transactions may have created some of these groups by now. An
+        # upsert that changes nothing locks them; ignore_conflicts would not,
+        # and the next query would not find a group that is deleted meanwhile.
+        self.bulk_create(
+            new,
+            update_conflicts=True,
+            unique_fields=UNIQUE_FIELDS,
+            update_fields=["provided_id"],
+        )
+        stored |= self._lock(missing)
+        # A group with another token was created by another transaction.
+        tokens = {group.token for group in new}
+        created = {key for key in missing if stored[key].token in tokens}
         changed = []
         for key, fields in wanted.items():
             if key not in created and stored[key].assign(fields):
@@ -328,15 +348,23 @@ class UserGroupQuerySet(WritingQuerySet["UserGroup"]):
         )
         new_groups = [stored[key] for key in wanted if key in created]
         announce(signals.created, new_groups, self.db)
-        # A signal has groups of which the same fields were written.
+        self._announce_changes(changed, wanted)
+        changed_ids = {group.provided_id for group in changed}
+        return stored, created, created | changed_ids
+
+    def _announce_changes(
+        self, changed: list["UserGroup"], wanted: dict[str, dict[str, object]]
+    ) -> None:
+        """Announce the updates of an upsert.
+
+        A signal has the groups of which the same fields were written.
+        """
         by_fields = defaultdict(list)
         for group in changed:
             names = frozenset(wanted[group.provided_id])
             by_fields[names].append(group)
         for names, groups in by_fields.items():
             announce_update(groups, self.db, names - {"provided_id"})
-        changed_ids = {group.provided_id for group in changed}
-        return stored, created, created | changed_ids
 
     def _lock(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
         """Lock the groups with these ids until the transaction ends, and

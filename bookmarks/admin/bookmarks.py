@@ -55,6 +55,7 @@ class BookmarkAdmin(
     list_filter = (*DistributedAdmin.list_filter, ("collection", CollectionFilter))
     search_fields = ("url", "title", "tags", "note")
     find_fields = ("id",)
+    is_linked_by_find = True
     fixed_fields = ("user_group",)
     readonly_fields = ("url_link", "id", "created_at", "updated_at")
     # Only the default ordering, by creation, has an index on every database.
@@ -71,19 +72,16 @@ class BookmarkAdmin(
         rows = super().get_queryset(request)
         return rows.prefetch_related(Prefetch("collection", collections))
 
-    def text_condition(self, text: str, lookup: str) -> Q:
-        """Return the condition that the URL equals the text, or none if the
-        lookup is "icontains".
+    def exact_condition(self, text: str) -> Q:
+        """Return the condition that the URL equals the text.
 
         A text that is not a URL may be an id.
         """
         try:
             digest = web_url.digest(text)
         except ValueError:
-            return super().text_condition(text, lookup)
-        if lookup == "exact":
-            return Q(url_digest=digest)
-        return Q()
+            return super().exact_condition(text)
+        return Q(url_digest=digest)
 
     def details(self, row: Bookmark) -> list[object]:
         return [row.title, row.user_group]

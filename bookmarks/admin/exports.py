@@ -18,11 +18,13 @@ from django.utils.translation import gettext
 
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
 from bookmarks.files.exporting import StorageUnavailable, download, load
+from bookmarks.files.import_events import record_export
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.pages import change_url
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.deadlines import Deadline, TimeLimitExceeded
 from usergroups.models import UserGroup
+from usergroups.signals import acting_as
 
 from .owned import OwnedAdmin
 
@@ -42,9 +44,9 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
         links = super().get_related_links(request, field_path, obj)
         if field_path != "user_group":
             return links
-        for name in EXPORT_FORMATS:
-            text = gettext("Export as %(format)s") % {"format": name.upper()}
-            query = urlencode({"user_group": obj.pk, "format": name})
+        for format_name in EXPORT_FORMATS:
+            text = gettext("Export as %(format)s") % {"format": format_name.upper()}
+            query = urlencode({"user_group": obj.pk, "format": format_name})
             links.append((text, f"{self.url_of('export')}?{query}"))
         return links
 
@@ -54,14 +56,15 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
         """
         if not self.has_view_permission(request):
             raise PermissionDenied
+        # Its get_object() returns None for an invalid key.
         group_admin: Any = self.admin_site.get_model_admin(UserGroup)
         key = request.GET.get("user_group", "")
         user_group = group_admin.get_object(request, key)
-        name = request.GET.get("format")
-        if user_group is None or name not in EXPORT_FORMATS:
+        format_name = request.GET.get("format")
+        if user_group is None or format_name not in EXPORT_FORMATS:
             raise Http404
         try:
-            return export(user_group, name)
+            response = export(user_group, format_name)
         except StorageUnavailable:
             problem = gettext("The server cannot store the file. Try again later.")
         except TimeLimitExceeded:
@@ -69,6 +72,10 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
                 "The export took too long. Try again later, or use the command "
                 "export_bookmarks."
             )
+        else:
+            with acting_as(request.user):
+                record_export(user_group, format_name)
+            return response
         messages.error(request, problem)
         return redirect(change_url(self.admin_site, user_group))
 

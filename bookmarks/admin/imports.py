@@ -1,13 +1,11 @@
 """The page that imports the bookmarks of a file into a user group."""
 
 import logging
-from contextlib import suppress
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib.admin.models import CHANGE
 from django.core.exceptions import PermissionDenied
 from django.db import Error, router, transaction
 from django.db.models import Model
@@ -16,7 +14,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.text import format_lazy
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks import conf
@@ -26,7 +24,6 @@ from bookmarks.files.decoding import encoding_name
 from bookmarks.files.importing import read, rolled_back_if, store
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import autocomplete_field, set_query_params
-from usergroups.admin_tools.history import log_rows
 from usergroups.admin_tools.pages import let_browsers_go_back
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.deadlines import Deadline
@@ -34,7 +31,7 @@ from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
 from .collections import USER_GROUP_PARAM
-from .import_report import MAX_DETAILS, DetailedReport
+from .import_report import MAX_COLLECTIONS, DetailedReport
 from .owned import OwnedAdmin
 
 logger = logging.getLogger(__name__)
@@ -194,6 +191,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         A dry run is rolled back.
         """
         report = DetailedReport(
+            file_name=values["file"].name,
             user_group=values["user_group"],
             format_name=values["format"],
             dry_run=dry_run,
@@ -205,23 +203,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         except Error:
             logger.exception("An import failed.")
             report.error = gettext("The database failed. Try the file again.")
-        finally:
-            # Also log a failed import, because the bookmarks that it stored
-            # before it failed are kept.
-            self.log_import(request, report)
         return report
-
-    def log_import(self, request: HttpRequest, report: DetailedReport) -> None:
-        """Add what was imported to the history of the user group."""
-        number = report.created + report.updated
-        if report.dry_run or not number:
-            return
-        # makemessages does not look into f-strings.
-        message = gettext_noop("Imported bookmarks")
-        entry = (report.user_group, f"{message}: {number}")
-        # The report is shown even if the history cannot be written.
-        with suppress(Error):
-            log_rows(request.user, CHANGE, [entry])
 
     def render_import(
         self,
@@ -248,7 +230,7 @@ def store_records(values: dict[str, Any], report: DetailedReport) -> None:
     deadline = Deadline(usergroups_conf.call_time_limit())
     store(
         report.user_group,
-        report.watch(records),
+        records,
         report,
         values["collection"],
         values["update"],
@@ -257,4 +239,4 @@ def store_records(values: dict[str, Any], report: DetailedReport) -> None:
     collections = report.user_group.collections.for_write()
     new = collections.filter(created_at__gte=begin).order_by("name")
     names = new.values_list("name", flat=True)
-    report.collections = list(names[:MAX_DETAILS])
+    report.collections = list(names[:MAX_COLLECTIONS])

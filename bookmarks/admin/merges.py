@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE
+from django.contrib.admin.models import CHANGE, DELETION
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import ProtectedError, QuerySet, RestrictedError
 from django.http import HttpRequest
@@ -73,6 +73,7 @@ class MergingAdmin(OwnedAdmin[Collection]):
             "the others are deleted. This cannot be undone."
         ),
         MergeForm,
+        irreversible=True,
     )
     def merge(
         self, request: HttpRequest, queryset: QuerySet[Collection], kept: str
@@ -98,7 +99,8 @@ class MergingAdmin(OwnedAdmin[Collection]):
         message = gettext_noop("Merged other collections into this one")
         entry = (staying, f"{message}: {len(others)}")
         log_rows(request.user, CHANGE, [entry])
-        self.log_deletions(request, others)  # type: ignore[arg-type]
+        counts = {self.opts.label: len(others)}
+        self.log_action(request, DELETION, others, counts=counts)
         text = gettext(
             "Merged into “%(name)s”: %(collections)s. Bookmarks moved: %(moved)s. "
             "Deleted because of a duplicate: %(duplicates)s."

@@ -10,7 +10,7 @@ from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import Bookmark, Collection
@@ -20,7 +20,7 @@ from usergroups.admin_tools.confirmations import (
     ConfirmationForm,
     requires_confirmation,
 )
-from usergroups.admin_tools.history import kept_row, log_rows
+from usergroups.admin_tools.history import kept_row
 
 from .collections import limit_to_group
 from .owned import OwnedAdmin
@@ -95,26 +95,44 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
             ids = [str(pk) for pk in to_move]
             user_group = rows[0].user_group
             outcomes = Bookmark.objects.move_by_ids(user_group, ids, collection)
-        messages = []
+        moved = []
         duplicates = 0
         # A bookmark that no longer exists has no result.
         for result, _changed in outcomes:
             if isinstance(result, Bookmark):
-                old = to_move[result.pk].collection
-                messages.append((result, move_message(old, collection)))
+                moved.append(to_move[result.pk])
             elif isinstance(result, Duplicate):
                 duplicates += 1
-        log_rows(request.user, CHANGE, messages)
+        self.log_move(request, moved, collection)
         text = gettext(
             "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
             "Not moved because of a duplicate: %(duplicates)s."
         )
         return text % {
             "name": name,
-            "moved": intcomma(len(messages)),
+            "moved": intcomma(len(moved)),
             "there": intcomma(len(rows) - len(to_move)),
             "duplicates": intcomma(duplicates),
         }
+
+    def log_move(
+        self,
+        request: HttpRequest,
+        moved: Sequence[Bookmark],
+        collection: Collection | None,
+    ) -> None:
+        """Write an entry of the history. That of one bookmark has the old and
+        the new collection, and that of several only the id of the new one.
+        """
+        if len(moved) == 1:
+            message = move_message(moved[0].collection, collection)
+        elif collection is None:
+            message = gettext_noop("Moved out of their collections.")
+        else:
+            # makemessages does not look into f-strings.
+            text = gettext_noop("Moved to the collection")
+            message = f"{text}: {collection.pk}"
+        self.log_action(request, CHANGE, moved, message)
 
 
 def lock(collection: Collection) -> bool:

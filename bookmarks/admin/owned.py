@@ -1,7 +1,7 @@
 """The base classes of the admins of rows that belong to a user group."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from django.contrib import admin
@@ -10,12 +10,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from bookmarks.deletions import Deletion
+from bookmarks.public_ids import parse_public_id
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.cells import two_lines
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M
 from usergroups.db.announcements import announce_update
+from usergroups.db.deletion_records import DeletionRecord
 from usergroups.models import UserGroup
 
 OWNER_COLUMNS = ("user_group_link", "team_link")
@@ -67,9 +70,13 @@ class DistributedAdmin(OwnedAdmin[M]):
             list(part.order_by("pk").select_for_update().values_list("pk", flat=True))
         return rows.order_by("pk")
 
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> None:
+    def delete_queryset(  # type: ignore[override]
+        self, request: HttpRequest, queryset: QuerySet[M]
+    ) -> Mapping[str, int]:
+        counts = Counter[str]()
         for part in self.by_user_group(queryset, queryset.db):
-            part.delete()
+            counts.update(super().delete_queryset(request, part))
+        return counts
 
     def by_user_group(self, rows: Iterable[Any], using: str) -> list[QuerySet[M]]:
         """Return a queryset of the rows of each user group."""
@@ -81,6 +88,16 @@ class DistributedAdmin(OwnedAdmin[M]):
             all_rows.filter(user_group=user_group, pk__in=keys[user_group])
             for user_group in sorted(keys)
         ]
+
+    def deletions_of(self, text: str) -> QuerySet[DeletionRecord] | None:
+        key = parse_public_id(text)
+        if key is None:
+            return None
+        using = router.db_for_write(Deletion)
+        records = Deletion.objects.using(using).filter(
+            object_type=self.opts.model_name, object_id=key
+        )
+        return records.select_related("user_group__team")
 
     def update_fields(self, obj: Any, names: Sequence[str]) -> None:
         # save() would update the row on all nodes, because it names only the

@@ -36,6 +36,7 @@ SELECT create_reference_table('usergroups_team');
 SELECT create_reference_table('usergroups_apitoken');
 SELECT create_reference_table('usergroups_usergroup');
 SELECT create_reference_table('usergroups_usergroupdeletion');
+SELECT create_reference_table('usergroups_event');
 SELECT create_reference_table('bookmarks_accesstoken');
 SELECT create_distributed_table('bookmarks_collection', 'user_group_id', colocate_with => 'none');
 SELECT create_distributed_table('bookmarks_bookmark', 'user_group_id', colocate_with => 'bookmarks_collection');

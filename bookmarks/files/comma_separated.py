@@ -82,8 +82,10 @@ class RowReader:
                 yield number, cells
 
     def take(self) -> str:
-        """Return the next line with its end, or its beginning if it is too
-        long, or an empty string after the last.
+        """Return the next line with its line break, from those that were put
+        back or else from the file, or an empty string after the last line.
+
+        Only the beginning of a line that is too long is returned.
         """
         line = self.waiting.popleft() if self.waiting else next(self.lines, "")
         if line:

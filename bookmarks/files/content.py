@@ -112,7 +112,7 @@ def chunks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
-    # ZipFile reads all entries at once.
+    # Count the entries first, because ZipFile holds all of them in memory.
     number = sum(chunk.count(ZIP_ENTRY) for chunk in chunks(file))
     contained: list[ZipInfo] = []
     if number <= MAX_ZIP_ENTRIES:
@@ -132,8 +132,9 @@ def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
     if limit is not None and entry.file_size > limit:
         problem = _("The file in the ZIP is larger than %(max)s bytes.")
         raise UnreadableFile(problem % {"max": limit})
-    # It would decompress other methods in pieces of any size.
+    # ZipFile would decompress other methods in pieces of any size.
     if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        # The caller reports it as a damaged ZIP.
         raise NotImplementedError
     content = cast(BinaryIO, archive.open(entry))
     # Find damage before anything is stored.

@@ -60,6 +60,7 @@ def _parse_number(number: float) -> datetime:
     # NaN is not greater than anything.
     if not number >= EARLIEST:
         raise ValueError
+    # The numbers of dates since March 1973 differ between these units.
     if number < 10**11:
         return datetime.fromtimestamp(number, UTC)
     if number < 10**14:

@@ -36,6 +36,7 @@ from .collection_names import shortened
 from .content import DeadlinePassed, UnreadableFile
 from .dates import parse_date
 from .decoding import open_text
+from .import_events import record_import
 from .records import CollectionRecord, FileRecord, InvalidRecord
 from .report import Report
 
@@ -138,22 +139,26 @@ def store(
     refused records, or before the first record that is read after the
     deadline, and ``report.error`` is the reason. Raises IntegrityError if the
     user group or ``collection`` is deleted. What was stored before an error
-    remains stored.
+    remains stored. An event of the user group tells what was imported.
     """
     using = router.db_for_write(Bookmark)
     with_collections = collection is None
     rows = valid_rows(records, report, with_collections, deadline)
     # Rows are read before any row is locked, because the file may be a slow
     # pipe.
-    while chunk := list(islice(rows, ROWS_PER_TRANSACTION)):
-        stored = retry_on_conflict(
-            partial(_store, user_group, chunk, collection, update, using), using
-        )
-        report.created += stored.created
-        report.updated += stored.updated
-        report.shortened += stored.dropped_tags
-        bookmarks = [row for row in chunk if row.values]
-        report.existing += len(bookmarks) - stored.created - stored.updated
+    try:
+        while chunk := list(islice(rows, ROWS_PER_TRANSACTION)):
+            stored = retry_on_conflict(
+                partial(_store, user_group, chunk, collection, update, using), using
+            )
+            report.created += stored.created
+            report.updated += stored.updated
+            report.shortened += stored.dropped_tags
+            bookmarks = [row for row in chunk if row.values]
+            report.existing += len(bookmarks) - stored.created - stored.updated
+    finally:
+        # Also after an error, because what was stored remains.
+        record_import(user_group, report, using)
 
 
 def _store(
@@ -236,7 +241,7 @@ def valid_rows(
             try:
                 row = _row(record, report, with_collections)
             except ValueError as error:
-                report.refuse(record.line, str(error))
+                report.refuse(record, str(error))
                 if report.refused == MAX_REFUSED:
                     raise _stopped_by_refusals(record.line) from None
             else:

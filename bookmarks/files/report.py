@@ -3,12 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
+from .records import FileRecord
+
 MAX_REASONS = 100
 MAX_LINES = 10  # for each reason
+MAX_RECORDS = 200  # refused ones
+MAX_TEXT = 500  # characters of the URL or title of a refused record
 MAX_NAMES = 100
 MAX_NAME_LENGTH = 255  # characters
 OTHER_NAMES = "…"
@@ -22,6 +26,22 @@ def printable(text: str) -> str:
     decoded, by U+FFFD, the replacement character.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def beginning(record: FileRecord, name: str) -> str:
+    """Return the beginning of a value of a record, or an empty text if the
+    record has no such value.
+    """
+    text = str(getattr(record, name, None) or "")
+    return printable(text[:MAX_TEXT])
+
+
+class RefusedRecord(NamedTuple):
+    line: int
+    """Its place in the file, as in ``Record.line``."""
+    url: str
+    title: str
+    reason: str
 
 
 class NameCounts(Counter[str]):
@@ -58,6 +78,8 @@ class Report:
     """
     refused: int = 0
     refusals_by_reason: dict[str, Refusal] = field(default_factory=dict)
+    refused_records: list[RefusedRecord] = field(default_factory=list)
+    """The first MAX_RECORDS refused records."""
     unusable_dates: int = 0
     """The number of bookmarks whose date is invalid or in the future.
 
@@ -74,18 +96,24 @@ class Report:
     """
     error: str | None = None
     """Why the import ended before the end of the file, or None."""
+    file_name: str = ""
+    """The name of the file, if it is known."""
+    importer: str = ""
+    """The command that imports the file, if one does."""
     stopped_at: int | None = None
     """The ``line`` of the first record that was not read because of the time
     limit, or None.
     """
 
-    def refuse(self, line: int, reason: str) -> None:
-        """Count a record that was refused.
-
-        ``line`` is its place in the file, as in ``Record.line``.
-        """
+    def refuse(self, record: FileRecord, reason: str) -> None:
+        """Count a record that was refused, and keep the first ones."""
         self.refused += 1
         reason = printable(reason)
+        if len(self.refused_records) < MAX_RECORDS:
+            url = beginning(record, "url")
+            title = beginning(record, "title")
+            refused = RefusedRecord(record.line, url, title, reason)
+            self.refused_records.append(refused)
         if (
             reason not in self.refusals_by_reason
             and len(self.refusals_by_reason) >= MAX_REASONS
@@ -94,7 +122,7 @@ class Report:
         refusal = self.refusals_by_reason.setdefault(reason, Refusal(reason))
         refusal.count += 1
         if len(refusal.lines) < MAX_LINES:
-            refusal.lines.append(line)
+            refusal.lines.append(record.line)
 
     @property
     def is_of_nothing(self) -> bool:

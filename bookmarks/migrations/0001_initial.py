@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
                 ('revoked_by', models.CharField(db_default='', default='', editable=False, max_length=150, verbose_name='revoked by')),
                 ('rotated_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='rotated')),
                 ('rotated_by', models.CharField(db_default='', default='', editable=False, max_length=150, verbose_name='rotated by')),
+                ('predecessor_id', models.BigIntegerField(editable=False, null=True)),
                 ('last_used_at', models.DateTimeField(blank=True, editable=False, help_text='Accurate to one minute.', null=True, verbose_name='last used')),
                 ('last_used_address', models.CharField(default='', editable=False, help_text="The client's address. For IPv6, the first address of its /64 network.", max_length=39, verbose_name='last used from')),
                 ('last_used_agent', models.CharField(default='', editable=False, help_text='What the client calls itself: its User-Agent header.', max_length=255, verbose_name='last used by')),

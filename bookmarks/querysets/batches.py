@@ -179,9 +179,13 @@ class BatchQuerySet(UniqueKeyQuerySet):
         """
         inserted = self.insert_new(user_group, list(new.values()), now)
         stored = {bookmark.unique_key: bookmark for bookmark in inserted}
-        missing = new.keys() - stored.keys()
-        existing = self.find_by_unique_keys(user_group, missing, lock=bool(wanted))
+        not_inserted = new.keys() - stored.keys()
+        # Lock them only if some may be updated.
+        has_updates = bool(wanted)
+        existing = self.find_by_unique_keys(user_group, not_inserted, lock=has_updates)
         if len(stored) + len(existing) < len(new):
+            # An existing bookmark has been deleted since. The caller tries
+            # again.
             raise IntegrityError(CONFLICT_DELETED)
         changed = self._update_locked(user_group, existing, wanted)
         return stored | existing, {bookmark.unique_key for bookmark in changed}

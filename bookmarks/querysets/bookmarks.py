@@ -56,13 +56,13 @@ class BookmarkQuerySet(BatchQuerySet):
         """
         bookmarks = self.for_write()
         bookmark = self.model.cleaned(user_group, **fields)
-        now = bookmark.updated_at
 
         def get_or_insert() -> "tuple[Bookmark, bool]":
-            if bookmarks.insert_new(user_group, [bookmark], now):
+            if bookmarks.insert_new(user_group, [bookmark], bookmark.updated_at):
                 return bookmark, True
             existing = bookmarks.find_by_unique_key(user_group, bookmark.unique_key)
             if existing is None:
+                # The existing bookmark has been deleted since. Try again.
                 raise IntegrityError(CONFLICT_DELETED)
             return existing, False
 

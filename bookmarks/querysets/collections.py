@@ -1,6 +1,7 @@
 """The queryset of collections."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import UUID
@@ -14,6 +15,7 @@ from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
 from usergroups.db.deletion import TooManyDependants
 from usergroups.db.retry import retry_on_conflict
+from usergroups.events import Kind, owners, record_call
 from usergroups.models import UserGroup
 
 from .batches import merge
@@ -153,6 +155,10 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         others = same.exclude(pk__in=self.values("pk"))
         return others.values_list("pk", flat=True).first()
 
+    def record_deletions(self, rows: Sequence["Collection"], now: datetime) -> None:
+        super().record_deletions(rows, now)
+        record_call(Kind.DELETED, self.model, owners(rows), self.db)
+
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
         # without the bookmarks, because their foreign key does not cascade
         yield from super().dependants(keys)
@@ -193,11 +199,16 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
             bookmark.updated_at = now
         announce_update(released, self.db, ["collection"])
 
-    def _bookmarks_of_groups(self, keys: Sequence[Any]) -> "BookmarkQuerySet":
-        """Return all bookmarks of the user groups that have the collections
-        with these keys.
+    def _bookmarks_of_groups(
+        self, collection_keys: Sequence[Any]
+    ) -> "BookmarkQuerySet":
+        """Return all bookmarks of the user groups that have these collections.
+
+        Callers filter them by collection. Each statement about bookmarks
+        names the user groups, as Citus needs it.
         """
-        collections = self.order_by().filter(pk__in=keys)
+        collections = self.order_by().filter(pk__in=collection_keys)
+        # Several collections may have the same group.
         groups = set(collections.values_list("user_group", flat=True))
         return self._bookmarks().filter(user_group__in=groups)
 

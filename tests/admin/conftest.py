@@ -2,6 +2,11 @@ import pytest
 from pytest_django.fixtures import client  # noqa: F401
 
 from tests.admin.browser import browser, context, page, service  # noqa: F401
+from tests.bookmarks.conftest import (  # noqa: F401
+    access_token,
+    call_access_tokens,
+    call_bookmarks,
+)
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,

@@ -75,7 +75,7 @@ TRANSLATED = [
 text.
 """
 
-OF_DJANGO = re.compile(
+NOT_TRANSLATED_BY_DJANGO = re.compile(
     "Are you sure you want to delete the .+ related items will be deleted|Add link"
 )
 """Texts of Django that some of its versions have not translated."""
@@ -85,7 +85,11 @@ def in_english(page):
     """Return the texts that the page shows in English although the catalogs
     translate them.
     """
-    texts = {text for text in ShownTexts(page).texts if not OF_DJANGO.match(text)}
+    texts = {
+        text
+        for text in ShownTexts(page).texts
+        if not NOT_TRANSLATED_BY_DJANGO.match(text)
+    }
     return {
         text for text in texts if any(pattern.fullmatch(text) for pattern in TRANSLATED)
     }

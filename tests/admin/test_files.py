@@ -7,7 +7,6 @@ import re
 from urllib.parse import unquote
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
@@ -16,6 +15,7 @@ from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import log_in_with, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
+from usergroups.events import Event
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +43,7 @@ def test_the_page_of_a_group_links_to_the_import_if_the_operator_may_import(
     assert (IMPORT in page.content.decode()) == may_import
 
 
-def test_a_file_is_imported_and_the_import_is_logged(admin_client):
+def test_a_file_is_imported_and_the_import_is_recorded(admin_client):
     user_group = UserGroupFactory()
     BookmarkFactory(user_group=user_group, url="https://a/")
 
@@ -58,7 +58,14 @@ def test_a_file_is_imported_and_the_import_is_logged(admin_client):
     assert all(count in text for count in ("1 new", "1 already existed", "1 refused"))
     assert "Line 3: The URL has no scheme such as https://." in text
     assert Bookmark.objects.filter(user_group=user_group).count() == 2
-    assert LogEntry.objects.get().change_message == "Imported bookmarks: 1"
+    event = Event.objects.get()
+    assert (event.user_group, event.actor, event.text) == (user_group, "admin", "A.HTM")
+    assert event.counts == {
+        "new": 1,
+        "updated": 0,
+        "already existed": 1,
+        "refused": 1,
+    }
 
 
 @pytest.mark.parametrize(
@@ -75,7 +82,7 @@ def test_a_file_without_bookmarks_is_reported(admin_client, name, content, descr
     assert "<h2>No bookmarks imported</h2>" in page
     assert f"No bookmarks found. The file looks like {description}." in page
     assert "0 new" not in page
-    assert not LogEntry.objects.exists()
+    assert not Event.objects.exists()
 
 
 def test_refusals_are_shown_by_reason(admin_client):
@@ -124,7 +131,7 @@ def test_a_check_says_what_an_import_would_do_and_stores_nothing(
     assert (
         Bookmark.objects.count(),
         Collection.objects.count(),
-        LogEntry.objects.count(),
+        Event.objects.count(),
     ) == (1, 1, 0)
 
 

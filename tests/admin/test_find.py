@@ -8,6 +8,7 @@ import re
 from urllib.parse import quote
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import BooleanField, Func, Q
 from django.test.utils import CaptureQueriesContext
@@ -23,6 +24,7 @@ from tests.bookmarks.factories import (
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin import TeamAdmin
+from usergroups.deletions import UserGroupDeletion
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -117,9 +119,108 @@ def test_teams_and_collections_are_found_by_name_and_id(admin_client):
     team = TeamFactory(name="Demo", pk=4711)
     collection = CollectionFactory(name="Reading list")
 
-    for row in (team, collection):
-        for text in (row.name, row.name.upper(), str(row.pk)):
-            assert find(admin_client, text).url == page_of(row)
+    for text in ("Demo", "DEMO", "team_id: 4711", '"team_id": 4711,'):
+        assert find(admin_client, text).url == page_of(team)
+    for text in ("Reading list", "READING LIST", str(collection.pk)):
+        assert find(admin_client, text).url == page_of(collection)
+
+
+def test_an_internal_id_finds_nothing(admin_client):
+    TeamFactory(pk=4711)
+    ApiTokenFactory(pk=4712)
+    UserGroupFactory(pk=4713)
+
+    for text in ("4711", "4712", "4713"):
+        assert find(admin_client, text).context["found"] == [], text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Müller und Söhne", "sohne muller"),
+        ("Muller und Sohne", "SÖHNE Müller"),
+        ("MU\u0308LLER", "müller"),
+        ("Łódź Ośrodek", "lodz osrodek"),
+        ("Straße (Nord)", "nord) stra"),
+        ("Ελλάδα", "ελλαδα"),
+        ("МЁД", "мед"),
+        ("한국어", "한국"),
+        ("ガラス", "ガラス"),
+        ("a.b*c[d]^e", "^e *c[d] .b"),
+        ("Acme", "acm test-7"),
+    ],
+)
+def test_words_are_found_in_any_order_and_without_accents(admin_client, name, text):
+    user_group = UserGroupFactory(name=name, provided_id="test-7")
+    UserGroupFactory(name="axb", provided_id="test-8")
+
+    assert find(admin_client, text).url == page_of(user_group)
+
+
+def test_all_words_must_be_found(admin_client):
+    UserGroupFactory(name="Müller", provided_id="test-7")
+
+    assert find(admin_client, "muller meier").context["found"] == []
+
+
+def test_a_hint_is_found_only_by_its_beginning(admin_client):
+    token = ApiTokenFactory()
+
+    for text in (token.hint[:5], token.hint[:7]):
+        assert find(admin_client, text).url == page_of(token)
+    for text in (token.hint[4:], token.hint[3:], "uga", "uga_"):
+        assert find(admin_client, text).context["found"] == [], text
+
+
+def test_accounts_are_found_by_username_name_and_address(admin_client):
+    account = User.objects.create_user(
+        "anna", "anna@example.com", first_name="Anna", last_name="Müller"
+    )
+
+    for text in ("anna@example.com", "anna", "muller anna", "ANNA@example"):
+        assert find(admin_client, text).url == url("auth_user_change", account.pk)
+    allow_only(admin_client, "usergroups_team", "view")
+    assert find(admin_client, "anna").context["found"] == []
+
+
+def test_deleted_objects_are_found_by_their_ids(admin_client):
+    bookmark = BookmarkFactory()
+    owner = bookmark.user_group
+    collection = CollectionFactory(user_group=owner)
+    group = UserGroupFactory(provided_id="gone", environment="Testing")
+    for row in (bookmark, collection, group):
+        row.delete()
+
+    lines = {
+        str(bookmark.pk): (f"Bookmark {bookmark.pk}", owner),
+        str(collection.pk): (f"Collection {collection.pk}", owner),
+        "gone": ("User group gone, Testing", group.team),
+    }
+    for text, (name, owner_of_row) in lines.items():
+        [line] = find(admin_client, text).context["deleted"]
+        assert line.startswith(f"{name} · <time "), text
+        assert f'<a href="{page_of(owner_of_row)}">' in line
+    allow_only(admin_client, "usergroups_team", "view")
+    for text in lines:
+        assert find(admin_client, text).context["deleted"] == []
+
+
+def test_the_page_links_to_the_searches_of_bookmarks_and_of_changes(
+    admin_client, client
+):
+    text = "example.com/half?a=1&b"
+    query = "?q=example.com%2Fhalf%3Fa%3D1%26b"
+
+    links = find(admin_client, text).context["list_links"]
+
+    assert links == [
+        ("Changes", url("admin_logentry_changelist") + query),
+        ("bookmarks", url("bookmarks_bookmark_changelist") + query),
+    ]
+    assert find(admin_client, "x" * 101).context["list_links"] == []
+    assert find(admin_client, "y" * 20).context["list_links"] == []
+    allow_only(client, "usergroups_team", "view")
+    assert [name for name, _ in find(client, text).context["list_links"]] == ["Changes"]
 
 
 def test_bookmarks_are_found_by_id_and_by_any_form_of_the_url(admin_client):
@@ -309,11 +410,15 @@ def queried_tables(client, texts):
 SESSION = ["django_session", "auth_user"]
 TABLES = {
     model: model._meta.db_table
-    for model in (Team, ApiToken, UserGroup, AccessToken, Collection, Bookmark)
+    for model in (User, Team, ApiToken, UserGroup, AccessToken, Collection, Bookmark)
 }
-ALL_BUT_BOOKMARKS = [
+NAMED = [
     TABLES[model] for model in (Team, ApiToken, UserGroup, AccessToken, Collection)
 ]
+ALL_BUT_BOOKMARKS = [*NAMED, TABLES[User]]
+# The deletions of user groups are searched after the user groups.
+BY_WORDS = [*ALL_BUT_BOOKMARKS]
+BY_WORDS.insert(3, UserGroupDeletion._meta.db_table)
 
 EXPECTED = {
     # The digest is compared with those of the tokens with this prefix.
@@ -323,16 +428,17 @@ EXPECTED = {
     # for a URL or an id.
     "provided id": SESSION + ALL_BUT_BOOKMARKS,
     "hint": SESSION + ALL_BUT_BOOKMARKS,
-    "url": [*SESSION, *ALL_BUT_BOOKMARKS, TABLES[Bookmark]],
-    # If no value is equal to the text, the tables are searched again, for
-    # values that contain it.
-    "nothing": SESSION + ALL_BUT_BOOKMARKS * 2,
-    "part": SESSION + ALL_BUT_BOOKMARKS * 2,
+    "url": [*SESSION, *NAMED, TABLES[Bookmark], TABLES[User]],
+    # If no value is equal to the text, the tables are searched again, for its
+    # words, and the deletions for its id.
+    "nothing": SESSION + ALL_BUT_BOOKMARKS + BY_WORDS,
+    "part": SESSION + ALL_BUT_BOOKMARKS + BY_WORDS,
     "unknown url": [
         *SESSION,
-        *ALL_BUT_BOOKMARKS,
+        *NAMED,
         TABLES[Bookmark],
-        *ALL_BUT_BOOKMARKS,
+        TABLES[User],
+        *BY_WORDS,
     ],
 }
 
@@ -353,9 +459,7 @@ class Sleep(Func):
 def test_a_search_that_takes_too_long_is_ended_and_named(
     admin_client, everything, monkeypatch
 ):
-    monkeypatch.setattr(
-        TeamAdmin, "text_condition", lambda self, text, lookup: Q(Sleep())
-    )
+    monkeypatch.setattr(TeamAdmin, "exact_condition", lambda self, text: Q(Sleep()))
 
     response = find(admin_client, str(everything["bookmarks_collection"].pk))
 

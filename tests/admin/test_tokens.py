@@ -396,12 +396,15 @@ def test_a_token_that_was_rotated_by_the_api_says_what_replaced_it(admin_client)
     )
 
 
-def test_successors_that_cannot_be_told_apart_are_not_named(admin_client):
+def test_tokens_with_one_name_that_are_rotated_together_are_told_apart(admin_client):
     team = TeamFactory()
-    token, _ = ApiTokenFactory.create_batch(2, team=team)
-    ApiToken.objects.all().rotate(timedelta(0))
+    tokens = ApiTokenFactory.create_batch(2, team=team)
+    issued = ApiToken.objects.all().rotate(timedelta(0))
 
-    assert "Replaced" not in sentence(page_of(admin_client, token))
+    for token, (_old, successor, _secret) in zip(tokens, issued, strict=True):
+        assert f"Replaced by {successor}" in text_of(
+            sentence(page_of(admin_client, token))
+        )
 
 
 def test_the_page_of_a_revoked_token_says_who_revoked_it(admin_client):

@@ -7,7 +7,6 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from django.conf import settings
-from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError
 from django.test import Client
@@ -18,6 +17,7 @@ from tests.admin.actions import log_in_with
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa: F401
 from tests.usergroups.factories import UserGroupFactory
+from usergroups.events import Event
 
 pytestmark = pytest.mark.django_db
 
@@ -108,7 +108,7 @@ def test_a_damaged_file_is_reported_with_what_was_stored(upload):
 
     assert "The file cannot be read after 1 bookmarks" in page
     assert "<li>1 new</li>" in page
-    assert LogEntry.objects.get().change_message == "Imported bookmarks: 1"
+    assert Event.objects.get().counts["new"] == 1
 
 
 def test_the_file_in_a_zip_may_have_the_maximum_size(upload, settings):
@@ -160,11 +160,11 @@ def test_existing_bookmarks_are_updated_if_the_operator_wants_it(upload, user_gr
     assert "<li>1 updated</li>" in page
     assert "<li>1 already existed</li>" in page
     assert Bookmark.objects.get(url="https://a/").title == "New"
-    assert LogEntry.objects.latest("pk").change_message == "Imported bookmarks: 1"
+    assert Event.objects.latest("pk").counts["updated"] == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_imported_before_the_database_fails_is_in_the_history(
+def test_what_was_imported_before_the_database_fails_is_in_the_timeline(
     upload,
     monkeypatch,
     chunks_of_two,  # noqa: F811
@@ -178,4 +178,4 @@ def test_what_was_imported_before_the_database_fails_is_in_the_history(
 
     assert "The database failed. Try the file again." in page
     assert Bookmark.objects.count() == 2
-    assert LogEntry.objects.get().change_message == "Imported bookmarks: 2"
+    assert Event.objects.get().counts["new"] == 2

@@ -24,6 +24,7 @@ def any_operation(request, api_client, user_group):
 @pytest.fixture
 def valid_body(request, user_group):
     """Return a body that the operation of the test accepts."""
+    # The names come from one of the fixtures above, or from the test.
     params = request.node.callspec.params
     name = params.get("operation") or params.get("any_operation") or params["name"]
     values = {

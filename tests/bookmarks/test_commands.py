@@ -184,8 +184,10 @@ class Terminal(io.StringIO):
         return True
 
 
-def printed_while(monkeypatch, user_group, file, stderr):
-    """Export two bookmarks and import them, and return what is printed."""
+def progress_printed_to_stderr(monkeypatch, user_group, file, stderr):
+    """Export two bookmarks and import them, with this standard error, and
+    return what is printed to it.
+    """
     BookmarkFactory.create_batch(2, user_group=user_group)
     with monkeypatch.context() as patch:
         patch.setattr("sys.stderr", stderr)
@@ -199,7 +201,7 @@ def test_the_commands_show_their_progress_on_a_terminal(
 ):
     file = tmp_path / "a.csv"
 
-    printed = printed_while(monkeypatch, user_group, file, Terminal())
+    printed = progress_printed_to_stderr(monkeypatch, user_group, file, Terminal())
 
     assert "| 0/2 [" in printed
     assert f"| 0.00/{file.stat().st_size} [" in printed
@@ -212,14 +214,16 @@ def test_no_progress_is_shown_if_there_is_no_terminal(
 ):
     file = tmp_path / "a.csv"
 
-    assert printed_while(monkeypatch, user_group, file, io.StringIO()) == ""
+    assert (
+        progress_printed_to_stderr(monkeypatch, user_group, file, io.StringIO()) == ""
+    )
 
 
 def test_no_progress_is_shown_without_tqdm(user_group, tmp_path, monkeypatch):
     monkeypatch.setattr(progress, "tqdm", None)
     file = tmp_path / "a.csv"
 
-    assert printed_while(monkeypatch, user_group, file, Terminal()) == ""
+    assert progress_printed_to_stderr(monkeypatch, user_group, file, Terminal()) == ""
     assert Bookmark.objects.count() == 2
 
 

@@ -50,9 +50,9 @@ def new_group(others, start, rows):
     """Add ``rows`` bookmarks, one for each second from ``start`` on, and
     return a new user group that has half of them.
 
-    They are in 10 collections or in none. The other half belongs in turn to
-    the user groups ``others``, a dict of the keys of groups and of one
-    collection of each.
+    Its bookmarks are in 10 collections or in none. The other half of the
+    bookmarks belongs in turn to the user groups in ``others``, which has the
+    key of one collection for each key of a group.
     """
     group = UserGroupFactory()
     collections = [
@@ -64,8 +64,6 @@ def new_group(others, start, rows):
         "rows": rows,
         "group": group.pk,
         "collections": collections,
-    }
-    params |= {
         "others": [*others],
         "collections_of_others": [*others.values()],
         "number": len(others),
@@ -490,9 +488,9 @@ def test_each_statement_uses_unique_keys(
 
 
 @pytest.fixture
-def skewed_tokens(user_group):
-    """Give 5,000 tokens of each kind to the first of 2,000 owners, analyse the
-    tables, and return the last owner.
+def last_user_group(user_group):
+    """Give 5,000 tokens of each kind to the first of 2,000 teams and user
+    groups, analyse the tables, and return a last user group with a team.
 
     PostgreSQL then expects a merge join of tokens and owners to end at the
     first owner, and to be cheap. For the last owner, it would read all rows.
@@ -519,11 +517,11 @@ def skewed_tokens(user_group):
 
 @pytest.mark.parametrize("kind", ["API token", "access token"])
 def test_authentication_uses_unique_keys_whatever_the_statistics_are(
-    skewed_tokens, kind
+    last_user_group, kind
 ):
     token = {
-        "API token": lambda: ApiTokenFactory(team=skewed_tokens.team),
-        "access token": lambda: AccessTokenFactory(user_group=skewed_tokens),
+        "API token": lambda: ApiTokenFactory(team=last_user_group.team),
+        "access token": lambda: AccessTokenFactory(user_group=last_user_group),
     }[kind]()
 
     [statement] = queries_of(type(token).objects.authenticate, token.secret)

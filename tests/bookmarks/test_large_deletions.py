@@ -1,6 +1,7 @@
 """Deletion of objects to which many others belong, in one transaction."""
 
 import io
+import json
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -17,6 +18,7 @@ from tests.bookmarks.factories import (
 from tests.queries import concurrently
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.db import deletion
+from usergroups.events import Event
 from usergroups.models import Team, UserGroup
 
 URL = "https://example.com/"
@@ -167,7 +169,17 @@ def test_the_command_shows_what_it_deletes_and_adds_it_to_the_changes(
     assert not Bookmark.objects.exists()
     entry = LogEntry.objects.get()
     assert entry.is_deletion()
-    assert (entry.user.username, entry.object_repr) == ("anna", str(group))
+    assert (entry.user.username, entry.object_repr) == ("anna", "")
+    counts = {
+        "bookmarks.AccessToken": 1,
+        "bookmarks.Bookmark": 5,
+        "bookmarks.Collection": 1,
+        "usergroups.UserGroup": 1,
+    }
+    [part] = json.loads(entry.change_message)
+    [event] = Event.objects.all()
+    assert part["rows"]["counts"] == event.counts == counts
+    assert (event.actor, event.text) == ("anna", str(group.pk))
 
 
 @pytest.mark.parametrize("answer", ["n\n", ""], ids=["no", "no terminal"])

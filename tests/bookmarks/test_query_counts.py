@@ -26,6 +26,20 @@ ROTATION = [
     "update",
 ]
 
+DELETION = [
+    "lock",
+    "entries of the admin's history about the group",
+    "deletion of events",
+    "record",
+    "group",
+    "deletion of access tokens",
+    "deletion of collections",
+    "deletion of bookmarks",
+    "deletion of records of deletions",
+    "deletion",
+    "event",
+]
+
 STATEMENTS = {
     "get_api_token": [OF_TEAM],
     "rotate_api_token": [OF_TEAM, *ROTATION],
@@ -38,16 +52,9 @@ STATEMENTS = {
         "whether it has few access tokens",
         "whether it has few collections",
         "whether it has few bookmarks",
-        "lock",
-        "record",
-        "group",
-        "deletion of access tokens",
-        "deletion of collections",
-        "deletion of bookmarks",
-        "deletion of records of deletions",
-        "deletion",
+        *DELETION,
     ],
-    "rotate_user_group_token": [OF_TEAM, "update", "group"],
+    "rotate_user_group_token": [OF_TEAM, "update", "group", "event"],
     "list_user_groups": [OF_TEAM, "page"],
     "list_user_group_deletions": [OF_TEAM, "page"],
     "put_user_groups": [OF_TEAM],
@@ -66,13 +73,14 @@ STATEMENTS = {
         "access token",
         "access token, locked",
         "update",
+        "event",
         "time of the revocation",
     ],
     "issue_access_tokens": [OF_TEAM],
     "revoke_access_tokens": [OF_TEAM],
     "list_team_access_tokens": [OF_TEAM, "page"],
     "get_access_token": [OF_GROUP],
-    "rotate_access_token": [OF_GROUP, *ROTATION],
+    "rotate_access_token": [OF_GROUP, *ROTATION, "event"],
     "list_bookmarks": [OF_GROUP, "page"],
     "create_bookmark": [OF_GROUP, "insert"],
     "create_bookmarks": [OF_GROUP],
@@ -97,11 +105,17 @@ STATEMENTS = {
         "duplicates outside",
         "update of the bookmarks",
         "record",
+        "event",
         "deletion",
     ],
     "list_deletions": [OF_GROUP, "page"],
-    "import_bookmarks": [OF_GROUP, "insert"],
-    "export_bookmarks": [OF_GROUP, "bookmarks in no collection", "collections"],
+    "import_bookmarks": [OF_GROUP, "insert", "event"],
+    "export_bookmarks": [
+        OF_GROUP,
+        "bookmarks in no collection",
+        "collections",
+        "event",
+    ],
 }
 """The names of the statements of each operation.
 
@@ -260,7 +274,7 @@ CALLS = {
     ),
     "POST rotation without a grace period": (
         lambda stored: stored.call("POST", "token-rotate", body={}),
-        [OF_GROUP, "token, locked", "insert", "update"],
+        [OF_GROUP, "token, locked", "insert", "update", "event"],
     ),
     "POST batch of access tokens": (
         lambda stored: stored.call_access_tokens(
@@ -280,7 +294,7 @@ CALLS = {
         lambda stored: stored.call_access_tokens(
             "POST", "access-tokens-batch-revoke", body={"ids": stored.token_ids}
         ),
-        [OF_TEAM, "digests", "tokens, locked", "update"],
+        [OF_TEAM, "digests", "tokens, locked", "update", "event"],
     ),
     "GET access tokens by expiry": (
         lambda stored: stored.call_access_tokens(
@@ -302,7 +316,7 @@ CALLS = {
         lambda stored: stored.call(
             "POST", "bookmarks-batch-delete", body={"ids": stored.ids}
         ),
-        [OF_GROUP, "bookmarks", "lock", "record", "deletion"],
+        [OF_GROUP, "bookmarks", "lock", "record", "deletion", "event"],
     ),
     "DELETE collection": (
         lambda stored: stored.call("DELETE", "collection", stored.collection.pk),
@@ -317,20 +331,14 @@ CALLS = {
             "duplicates outside",
             "update of the bookmarks",
             "record",
+            "event",
             "deletion",
         ],
     ),
     "delete a user group": (
         lambda stored: stored.user_group.delete(),
         [
-            "lock",
-            "record",
-            "group",
-            "deletion of access tokens",
-            "deletion of collections",
-            "deletion of bookmarks",
-            "deletion of records of deletions",
-            "deletion",
+            *DELETION,
         ],
     ),
 }

@@ -60,8 +60,8 @@ ERRORS = {
 def test_errors_are_answered_in_html_on_pages_and_in_json_elsewhere(
     status, path, content_type
 ):
-    """There is no database in this test, and the request has neither a session
-    nor a user.
+    """They need neither a database nor a session or user of the request, which
+    are all missing in this test.
     """
     response = ERRORS[status](RequestFactory().get(path))
 

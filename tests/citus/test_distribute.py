@@ -153,7 +153,7 @@ def test_each_statement_arrives_alone_and_all_in_one_transaction(with_citus):
 
     arrived = rows("SELECT id, sql FROM arrived")
     last_lines = [sql.splitlines()[-1].split() for _id, sql in arrived]
-    assert [words[0] for words in last_lines] == ["ADD"] * 3 + ["SELECT"] * 5 + [
+    assert [words[0] for words in last_lines] == ["ADD"] * 3 + ["SELECT"] * 6 + [
         "FOREIGN",
         "FOREIGN",
         "DEFERRABLE",

@@ -237,7 +237,9 @@ def test_on_postgresql_a_locked_row_is_skipped_and_not_retried_for_a_minute(capl
 def test_the_address_and_the_user_agent_are_written_with_the_time_of_the_last_use(
     update_user_group, api_token
 ):
+    # Otherwise, the token was used within the last minute.
     ApiToken.objects.update(last_used_at=None)
+
     queries = queries_of(
         lambda: update_user_group({"user_group_id": "a"}, HTTP_USER_AGENT="curl/8")
     )
@@ -247,11 +249,11 @@ def test_the_address_and_the_user_agent_are_written_with_the_time_of_the_last_us
         for query in queries
         if query.startswith("UPDATE") and "last_used_at" in query
     ]
+    assert "last_used_address" in last_use_query
+    assert "last_used_agent" in last_use_query
     api_token.refresh_from_db()
     assert api_token.last_used_address == "127.0.0.1"
     assert api_token.last_used_agent == "curl/8"
-    assert "last_used_address" in last_use_query
-    assert "last_used_agent" in last_use_query
 
 
 SECRET = "uga_" + "x" * 38

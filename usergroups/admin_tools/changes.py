@@ -1,13 +1,15 @@
 """The list of all changes in the admin."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -27,9 +29,11 @@ from .history import (
     message_of,
     model_of,
     operator_name,
+    summary_of,
 )
-from .lists import ListFilters, OperatorChangeList, OperatorListAdmin
+from .lists import ListFilters, OperatorChangeList, ReadOnlyListAdmin
 from .pages import ModelAdmin, admin_url, can_view
+from .paginator import display_rows
 
 MAX_OPEN = 100
 """The number of characters of a value above which it is collapsed."""
@@ -69,7 +73,7 @@ class ChangesList(OperatorChangeList):
         self.result_list = entries
 
 
-class ChangesAdmin(OperatorListAdmin[LogEntry]):
+class ChangesAdmin(ReadOnlyListAdmin[LogEntry]):
     """A read-only list of changes, also of objects that were deleted.
 
     It shows those of models that the user may view.
@@ -78,8 +82,8 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
     """
 
     list_title = _("Changes")
+    is_linked_by_find = True
     list_display = ("action_time", "operator", "changed_object", "change")
-    list_display_links = None
     list_filter = (
         USER_FILTER,
         ObjectFilter,
@@ -88,9 +92,7 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
     )
     list_select_related = ("user", "content_type")
     search_fields = ("object_repr", "object_id")
-    sortable_by = ()
     ordering = ("-id",)
-    actions = ()
     empty_text = _("Changes that operators make in the admin are listed here.")
 
     def get_changelist(
@@ -117,18 +119,6 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
     def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return bool(visible_content_types(self.admin_site, request))
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
     @admin.display(description=_("User"))
     def operator(self, entry: LogEntry) -> str:
         """Return a link that filters the list by this user."""
@@ -138,20 +128,14 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
 
     @admin.display(description=_("object"))
     def changed_object(self, entry: LogEntry) -> str:
-        shown = entry.object_repr
-        if not entry.is_deletion():
-            url = self.url_of_object(entry)
-            shown = format_html('<a href="{}">{}</a>', url, shown)
-        kind = capfirst(entry.content_type.name)  # type: ignore[union-attr]
-        return format_html("{}: {}", kind, shown)
+        return show_object(self.admin_site, entry)
 
     @admin.display(description=_("change"))
     def change(self, entry: LogEntry) -> str:
         """Return the message, the old and the new values, and a link that
         restores the old ones if that is possible.
         """
-        parts = [message_of(entry), " "]
-        parts += [show_values(each) for each in changes_of(entry)]
+        parts = [show_change(self.admin_site, entry)]
         # A CSV file has no links.
         if getattr(entry, "is_restorable", False):
             parts.append(self.restoring_link(entry))
@@ -160,28 +144,104 @@ class ChangesAdmin(OperatorListAdmin[LogEntry]):
     def restoring_link(self, entry: LogEntry) -> str:
         """Return a link to the form of the object with the old values."""
         query = urlencode({RESTORE_PARAM: entry.pk})
-        address = f"{self.url_of_object(entry)}?{query}"
+        address = f"{url_of_object(self.admin_site, entry)}?{query}"
         return format_html('<a href="{}">{}</a>', address, gettext("Restore"))
 
-    def url_of_object(self, entry: LogEntry) -> str:
-        """Return the address of the object's page."""
-        opts = model_of(entry)._meta
-        return admin_url(self.admin_site, opts, "change", entry.object_id)
+
+def url_of_object(site: admin.AdminSite, entry: LogEntry) -> str:
+    """Return the address of the object's page."""
+    return admin_url(site, model_of(entry)._meta, "change", entry.object_id)
+
+
+def show_object(site: admin.AdminSite, entry: LogEntry) -> str:
+    """Return the kind of the changed object with a link to it, or the number
+    of the changed objects.
+    """
+    opts = model_of(entry)._meta
+    summary = summary_of(entry)
+    if summary is not None and entry.object_id is None:
+        return display_rows(summary["number"], opts)
+    # The name may have been erased.
+    shown = entry.object_repr or str(entry.object_id)
+    if not entry.is_deletion():
+        url = url_of_object(site, entry)
+        shown = format_html('<a href="{}">{}</a>', url, shown)
+    return format_html("{}: {}", capfirst(opts.verbose_name), shown)
+
+
+def show_change(site: admin.AdminSite, entry: LogEntry) -> str:
+    """Return the message, and the old and the new values or the description of
+    the changed objects.
+    """
+    parts = [message_of(entry), " "]
+    parts += [show_values(each) for each in changes_of(entry)]
+    summary = summary_of(entry)
+    if summary is not None:
+        parts.append(show_counts(site, summary["counts"]))
+        if entry.object_id is None:
+            parts.append(show_choice(site, entry, summary))
+    return format_html_join("", "{}", [[part] for part in parts])
+
+
+def show_counts(site: admin.AdminSite, counts: Mapping[str, int]) -> str:
+    """Return numbers as text, by an English word or the label of a model. Of
+    the models, only those of the site are shown, and zeros are left out.
+    """
+    models_by_label = {model._meta.label_lower: model for model in site._registry}
+    texts = []
+    for key, number in counts.items():
+        if not number:
+            continue
+        model = models_by_label.get(key.lower())
+        if model is not None:
+            texts.append(display_rows(number, model._meta))
+        elif "." not in key:
+            texts.append(f"{gettext(key)}: {intcomma(number)}")
+    return ", ".join(texts)
+
+
+def show_choice(
+    site: admin.AdminSite, entry: LogEntry, summary: Mapping[str, Any]
+) -> str:
+    """Return the filters and the first keys of the objects of an action."""
+    opts = model_of(entry)._meta
+    link = ""
+    if summary["filters"]:
+        address = f"{admin_url(site, opts, 'changelist')}?{summary['filters']}"
+        link = format_html(' <a href="{}">{}</a>', address, gettext("Filtered list"))
+    keys = ", ".join(summary["keys"])
+    if summary["number"] > len(summary["keys"]):
+        keys += ", …"
+    return format_html(
+        '{}<details><summary>{}</summary><pre class="wrap">{}</pre></details>',
+        link,
+        gettext("Ids"),
+        keys,
+    )
+
+
+def visible_models(
+    site: admin.AdminSite, request: HttpRequest
+) -> list[type[models.Model]]:
+    """Return the models that the user may view.
+
+    Read-only lists are left out, because the permission to view them depends
+    on these models.
+    """
+    visible = []
+    for model, model_admin in site._registry.items():
+        if isinstance(model_admin, ReadOnlyListAdmin):
+            continue
+        if can_view(site, request, model):
+            visible.append(model)
+    return visible
 
 
 def visible_content_types(
     site: admin.AdminSite, request: HttpRequest
 ) -> list[ContentType]:
-    """Return the content types of the models that the user may view.
-
-    LogEntry is left out, because the permission to view it depends on these
-    models.
-    """
-    visible = []
-    for model in site._registry:
-        if model is not LogEntry and can_view(site, request, model):
-            visible.append(model)
-    types = ContentType.objects.get_for_models(*visible)
+    """Return the content types of the models that the user may view."""
+    types = ContentType.objects.get_for_models(*visible_models(site, request))
     return list(types.values())
 
 

@@ -1,10 +1,11 @@
 """Deletions, with a confirmation that counts what is deleted as well."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.models import DELETION
 from django.contrib.admin.utils import unquote
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
@@ -58,7 +59,8 @@ class DeletionForm(ConfirmationForm):
 
     def clean(self) -> None:
         super().clean()
-        # The action does not take the name.
+        # Remove the name from the arguments of the action. Only the form for
+        # one row has it, without outer spaces.
         typed = self.cleaned_data.pop("name", None)
         if typed is not None and typed != str(self.rows[0]).strip():
             self.add_error(None, gettext("This is another name."))
@@ -127,12 +129,20 @@ class DeletingAdmin(ConfirmingAdmin[M]):
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[M]) -> str:
         rows = list(queryset)
         try:
-            self.delete_queryset(request, queryset)
+            counts = self.delete_queryset(request, queryset)
         except (models.ProtectedError, models.RestrictedError) as error:
             return protected_message(error)
-        self.log_deletions(request, rows)  # type: ignore[arg-type]
+        self.log_action(request, DELETION, rows, counts=counts)
         shown = display_rows(len(rows), self.opts)
         return gettext("Deleted %(rows)s.") % {"rows": shown}
+
+    def delete_queryset(  # type: ignore[override]
+        self, request: HttpRequest, queryset: QuerySet[M]
+    ) -> Mapping[str, int]:
+        """Delete the rows, and return the numbers of all deleted rows by the
+        label of their model.
+        """
+        return queryset.delete()[1]
 
     def delete_view(
         self,

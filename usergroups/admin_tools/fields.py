@@ -74,7 +74,8 @@ class SingleLineField(forms.CharField):
     def has_changed(self, initial: str | None, data: str | None) -> bool:
         if not super().has_changed(initial, data):
             return False
-        # What the browser sends if nobody edits the text.
+        # What the browser sends if nobody edits the text. It removes line
+        # breaks from an input of one line.
         unedited = re.sub("[\r\n]", "", initial or "")
         return unedited != data
 

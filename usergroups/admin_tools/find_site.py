@@ -9,24 +9,30 @@ from typing import Any, NamedTuple, TypeAlias
 
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db import OperationalError, connections, models, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html_join
+from django.utils.http import urlencode
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from usergroups.db.retry import sqlstate_of
 
+from .cells import relative_time
 from .findable import FindableAdmin
-from .pages import change_url, let_browsers_go_back
+from .pages import admin_url, can_view, change_url, let_browsers_go_back
 from .search import is_valid_query
 
 MAX_FOUND = 10  # of each model
 MAX_LENGTH = 10_000  # characters; a URL has up to 8,000
+MAX_WORDS_LENGTH = 255  # characters of a text that is searched for by its words
 
 STATEMENT_LIMIT = "1s"
 QUERY_CANCELED = "57014"  # PostgreSQL's code of the error
@@ -44,6 +50,8 @@ class Results(NamedTuple):
     """The first rows that were found, by admin."""
     too_slow: list[AnyAdmin]
     """The admins whose search took too long."""
+    deleted: list[str]
+    """A line about each deleted row that was found."""
 
 
 class FindSite(admin.AdminSite):
@@ -102,7 +110,8 @@ class FindSite(admin.AdminSite):
         text = sent[:MAX_LENGTH].strip()
         results = self.find(request, text)
         found = [row for rows in results.rows.values() for row in rows]
-        if len(found) == 1 and not results.too_slow:
+        is_only_one = len(found) == 1 and not results.deleted
+        if is_only_one and not results.too_slow:
             return redirect(change_url(self, found[0]))
         return self.render_results(request, text, results)
 
@@ -126,18 +135,38 @@ class FindSite(admin.AdminSite):
             "text": text,
             "find_text": text,
             "is_private": is_private,
+            "deleted": results.deleted,
             "has_list_links": is_valid_query(text),
+            "list_links": self.list_links(request, text),
         }
         response = TemplateResponse(request, "usergroups/admin/found.html", page)
         return let_browsers_go_back(response)
+
+    def list_links(self, request: HttpRequest, text: str) -> list[tuple[str, str]]:
+        """Return the names and the addresses of the lists that can be searched
+        for a text that Find does not search for, if it is not too long.
+        """
+        if not text or not is_valid_query(text):
+            return []
+        query = urlencode({SEARCH_VAR: text})
+        links = []
+        for model in self._registry:
+            model_admin: Any = self.get_model_admin(model)
+            is_linked = getattr(model_admin, "is_linked_by_find", False)
+            if is_linked and can_view(self, request, model):
+                name = model_admin.list_title or model._meta.verbose_name_plural
+                address = admin_url(self, model._meta, "changelist")
+                links.append((str(name), f"{address}?{query}"))
+        return links
 
     def find(self, request: HttpRequest, text: str) -> Results:
         """Return the first rows whose secret is in the text.
 
         If it has no secrets, return those with a field that equals it, or if
-        there are none, those with a field that contains it.
+        there are none, the deleted ones whose id it is, and those with fields
+        that contain all of its words.
         """
-        results = Results({}, [])
+        results = Results({}, [], [])
         if not text:
             return results
         admins = [each for each in self.admins if each.has_view_permission(request)]
@@ -147,12 +176,16 @@ class FindSite(admin.AdminSite):
                 condition = condition_of_secrets(each, secrets)
                 add_found(results, request, each, condition)
             return results
-        for lookup in ("exact", "icontains"):
-            for each in admins:
-                condition = each.text_condition(text, lookup)
-                add_found(results, request, each, condition)
-            if results.rows or results.too_slow:
-                break
+        for each in admins:
+            add_found(results, request, each, each.exact_condition(text))
+        if results.rows or results.too_slow:
+            return results
+        words = []
+        if len(text) <= MAX_WORDS_LENGTH:
+            words = text.split()
+        for each in admins:
+            add_found(results, request, each, each.words_condition(words))
+            add_deleted(results, each, text)
         return results
 
 
@@ -179,17 +212,40 @@ def add_found(
     if not condition:
         return
     rows = model_admin.get_queryset(request).filter(condition).order_by("-pk")
+    found = first_rows(results, model_admin, rows)
+    visible = [row for row in found if model_admin.has_view_permission(request, row)]
+    if visible:
+        results.rows[model_admin] = visible
+
+
+def add_deleted(results: Results, model_admin: AnyAdmin, text: str) -> None:
+    """Add a line about each of the last deletions of rows with this id."""
+    records = model_admin.deletions_of(text)
+    if records is None:
+        return
+    rows = records.order_by("-deleted_at")
+    for record in first_rows(results, model_admin, rows)[:MAX_FOUND]:
+        name = capfirst(model_admin.opts.verbose_name)
+        parts = [f"{name} {record}", relative_time(record.deleted_at)]
+        parts.append(model_admin.link_to(record.owner))
+        lines = format_html_join(" · ", "{}", [[part] for part in parts])
+        results.deleted.append(lines)
+
+
+def first_rows(
+    results: Results, model_admin: AnyAdmin, rows: QuerySet[Any]
+) -> list[Any]:
+    """Return the first rows, one more than are shown, or none if that takes
+    too long.
+    """
     try:
         with limited_statements(rows.db):
-            found = list(rows[: MAX_FOUND + 1])
+            return list(rows[: MAX_FOUND + 1])
     except OperationalError as error:
         if sqlstate_of(error) != QUERY_CANCELED:
             raise
         results.too_slow.append(model_admin)
-        return
-    visible = [row for row in found if model_admin.has_view_permission(request, row)]
-    if visible:
-        results.rows[model_admin] = visible
+        return []
 
 
 @contextmanager

@@ -6,11 +6,11 @@ display.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import forms
-from django.contrib.admin.models import LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.admin.options import get_content_type_for_model
 from django.contrib.admin.utils import unquote
 from django.db import models
@@ -20,6 +20,17 @@ from django.shortcuts import redirect
 from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
+
+from usergroups.events import (
+    SUMMARY,
+    Event,
+    Kind,
+    is_user_group,
+    name_of,
+    new_events,
+    owners,
+    record,
+)
 
 from .fields import ModelField, choice_with_key, is_valid_value
 from .forms import OperatorForm
@@ -32,6 +43,8 @@ entry whose old values fill the form.
 
 # characters of the old and the new value of a field, as JSON
 MAX_KEPT = 50_000
+
+MAX_KEYS = 100  # of the rows of an action
 
 # Django stores the English labels of changed fields, and translates them. Mark
 # those that are not marked elsewhere.
@@ -56,24 +69,94 @@ class Change(NamedTuple):
 def log_rows(
     user: Any,
     flag: int,
-    messages: Sequence[tuple[models.Model, str]],
-) -> None:
+    messages: Sequence[tuple[models.Model, object]],
+) -> list[LogEntry]:
     """Write an entry of the history for each row, with its message, in one
-    statement.
+    statement, and the events of the user groups that own the rows.
+
+    A message is text, or the parts of one in JSON.
     """
     entries = []
     for row, message in messages:
+        text = message if isinstance(message, str) else json.dumps(message)
         entry = LogEntry(
             user_id=user.pk,
             content_type=get_content_type_for_model(row),
             object_id=row.pk,
-            # the length of the column
-            object_repr=str(row)[:200],
+            object_repr=kept_name(row, flag),
             action_flag=flag,
-            change_message=message,
+            change_message=text,
         )
         entries.append(entry)
     LogEntry.objects.bulk_create(entries)
+    events: list[Event] = []
+    for (row, _message), entry in zip(messages, entries, strict=True):
+        events += events_of(user, entry, [row])
+    record(events)
+    return entries
+
+
+def log_action(
+    user: Any,
+    flag: int,
+    rows: Sequence[models.Model],
+    message: str = "",
+    *,
+    filters: str = "",
+    counts: Mapping[str, int] | None = None,
+) -> None:
+    """Write one entry of the history for an action on rows of one model.
+
+    The entry of several rows has their number, the first of their keys and the
+    ``filters`` of the list in which they were chosen, a query string. That of
+    a deletion has the numbers of all deleted rows, ``counts``, by the label of
+    their model.
+    """
+    if not rows:
+        return
+    if len(rows) == 1 and counts is None:
+        log_rows(user, flag, [(rows[0], message)])
+        return
+    keys = [str(row.pk) for row in rows[:MAX_KEYS]]
+    summary = {
+        "text": message,
+        "number": len(rows),
+        "counts": counts or {},
+        "keys": keys,
+        "filters": filters,
+    }
+    parts = [{"rows": summary}]
+    if len(rows) == 1:
+        log_rows(user, flag, [(rows[0], parts)])
+        return
+    entry = LogEntry.objects.create(
+        user_id=user.pk,
+        content_type=get_content_type_for_model(rows[0]),
+        action_flag=flag,
+        change_message=json.dumps(parts),
+    )
+    record(events_of(user, entry, rows))
+
+
+def kept_name(row: models.Model, flag: int) -> str:
+    """Return the name of a row that its entry keeps.
+
+    Nothing may name a user group after its deletion.
+    """
+    if flag == DELETION and is_user_group(row):
+        return ""
+    # the length of the column
+    return str(row)[:200]
+
+
+def events_of(user: Any, entry: LogEntry, rows: Sequence[models.Model]) -> list[Event]:
+    """Return the events of an entry about these rows."""
+    # The events of a deleted group are deleted with it.
+    if entry.is_deletion() and is_user_group(rows[0]):
+        return []
+    return new_events(
+        Kind.CHANGED, type(rows[0]), owners(rows), actor=name_of(user), entry=entry.pk
+    )
 
 
 def model_of(entry: LogEntry) -> type[models.Model]:
@@ -100,10 +183,27 @@ def message_of(entry: LogEntry) -> str:
     """
     if entry.is_deletion():
         return gettext("Deleted.")
-    if not entry.change_message or parts_of(entry) is not None:
+    if not entry.change_message and not entry.object_repr:
+        return gettext("The values were erased.")
+    message = entry.change_message
+    summary = summary_of(entry)
+    if summary is not None:
+        message = summary["text"]
+    elif not message or parts_of(entry) is not None:
         return entry.get_change_message()
-    text, colon, value = entry.change_message.partition(": ")
+    text, colon, value = message.partition(": ")
     return f"{gettext(text)}{colon}{value}"
+
+
+def summary_of(entry: LogEntry) -> dict[str, Any] | None:
+    """Return what ``log_action()`` has written about the rows of an action, or
+    None for an entry with another message.
+    """
+    if not entry.change_message.startswith(SUMMARY):
+        return None
+    [part] = json.loads(entry.change_message)
+    summary: dict[str, Any] = part["rows"]
+    return summary
 
 
 def parts_of(entry: LogEntry) -> list[dict[str, Any]] | None:
@@ -187,6 +287,15 @@ class HistoryAdmin(ModelAdmin[M]):
 
     Its forms are OperatorForms.
     """
+
+    def log_addition(self, request: HttpRequest, *args: Any) -> LogEntry:
+        # the row and the message
+        [entry] = log_rows(request.user, ADDITION, [args])
+        return entry
+
+    def log_change(self, request: HttpRequest, *args: Any) -> LogEntry:
+        [entry] = log_rows(request.user, CHANGE, [args])
+        return entry
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False

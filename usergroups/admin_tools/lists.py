@@ -138,6 +138,8 @@ class OperatorListAdmin(PagesAdmin[M]):
     show_facets = admin.ShowFacets.NEVER
     list_title: str | Promise = ""
     """The heading of the list, if it is not the name of the model."""
+    is_linked_by_find = False
+    """Whether the page Find links to a search of this list."""
     empty_text: str | Promise = ""
     """The text to show when the table is empty."""
 
@@ -232,3 +234,23 @@ class OperatorListAdmin(PagesAdmin[M]):
         if number is not None:
             request.search_limit = intcomma(number)  # type: ignore[attr-defined]
         return super().get_search_results(request, rows, search_term)
+
+
+class ReadOnlyListAdmin(OperatorListAdmin[M]):
+    """An admin that only lists rows."""
+
+    list_display_links = None
+    sortable_by = ()
+    actions = ()
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False

@@ -201,14 +201,16 @@ class OperatorAdmin(
         *args: Any,
         **kwargs: Any,
     ) -> HttpResponse:
-        """Add the related lists and the buttons of actions to the page."""
+        """Add the related lists and the buttons of actions to the page, and
+        the labels of the fields that cannot be edited later or are restored.
+        """
         context["show_save_and_add_another"] = False
         context["show_delete"] = False  # The template has a button for it.
         obj = context.get("original")
         if obj is None:
             fields = context["adminform"].form.fields
-            fixed = [fields[name].label for name in self.fixed_fields if name in fields]
-            context["fixed"] = fixed
+            names = [name for name in self.fixed_fields if name in fields]
+            context["fixed_labels"] = [fields[name].label for name in names]
             return super().render_change_form(request, context, *args, **kwargs)
         if request.method == "GET":
             form = context["adminform"].form

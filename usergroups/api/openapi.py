@@ -390,10 +390,13 @@ class OperationSchema(AutoSchema):
         return OpenApiResponse(serializer, description, examples)
 
     def _codes_of_fields(self, *, with_items: bool = False) -> set[str]:
-        """Return the codes of errors in the fields of the request."""
+        """Return the codes of errors in the fields of the request, and with
+        ``with_items`` also of those in the items of a batch.
+        """
         codes: set[str] = set()
         if self.operation.body:
-            # The names in an object can have as many errors as it has names.
+            # Each unknown name in an object is an error, so that there can be
+            # too many.
             codes |= {*CODES_OF_BODIES, TOO_MANY["code"]}
         serializer = self.serializer(partial=self.method == "PATCH")
         for field in serializer.fields.values():

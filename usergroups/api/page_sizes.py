@@ -32,14 +32,14 @@ class RunningTotal(Func):
     def __init__(
         self, large: Sequence[str], time_field: str, key: str, ascending: bool
     ) -> None:
-        self.direction = "ASC" if ascending else "DESC"
+        self.ascending = ascending
         super().__init__(F(time_field), F(key), *map(ByteLength, large))
 
     def as_sql(  # type: ignore[override]
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
     ) -> tuple[str, list[int]]:
         time, key, *sizes = compiled_parts(self, compiler)
-        return total_sql(sizes, window_sql(time, key, self.direction)), []
+        return total_sql(sizes, window_sql(time, key, self.ascending)), []
 
 
 class ValueWithinPage(Func):
@@ -60,14 +60,14 @@ class ValueWithinPage(Func):
         key: str,
         ascending: bool,
     ) -> None:
-        self.direction = "ASC" if ascending else "DESC"
+        self.ascending = ascending
         super().__init__(F(name), F(time_field), F(key), *map(ByteLength, large))
 
     def as_sql(  # type: ignore[override]
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
     ) -> tuple[str, list[int]]:
         value, time, key, *sizes = compiled_parts(self, compiler)
-        window = window_sql(time, key, self.direction)
+        window = window_sql(time, key, self.ascending)
         fits = f"{total_sql(sizes, window)} <= %s"
         is_first = f"ROW_NUMBER() OVER {window} = 1"
         sql = f"CASE WHEN {fits} OR {is_first} THEN {value} END"
@@ -80,8 +80,9 @@ def compiled_parts(expression: Func, compiler: SQLCompiler) -> list[str]:
     return [compiler.compile(part)[0] for part in parts]
 
 
-def window_sql(time: str, key: str, direction: str) -> str:
+def window_sql(time: str, key: str, ascending: bool) -> str:
     """Return the window of a row and all rows before it."""
+    direction = "ASC" if ascending else "DESC"
     order = f"{time} {direction}, {key} {direction}"
     return f"(ORDER BY {order} ROWS UNBOUNDED PRECEDING)"
 

@@ -129,7 +129,8 @@ def loads_unchecked(body: bytes) -> Any:
 
 def check_storable(value: object) -> None:
     """Raise Unstorable if a decoded value is or contains text that PostgreSQL
-    cannot store, or a number that overflows a double.
+    cannot store, or a number that overflows a double, which the decoder has
+    made infinite.
     """
     if isinstance(value, str):
         _check_text(value)

@@ -52,9 +52,9 @@ def announce(
     """
     if not instances or not signal.has_listeners(type(instances[0])):
         return
+    is_deleted = signal is deleted
     # The caller may still change the instances. For example, a view adds a
     # token's secret to show it in the response.
-    is_deleted = signal is deleted
     copies = [announced_copy(each, is_deleted=is_deleted) for each in instances]
     writer = actor.get()
 

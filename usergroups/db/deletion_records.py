@@ -20,3 +20,8 @@ class DeletionRecord(models.Model):
 
     class Meta:
         abstract = True
+
+    @property
+    def owner(self) -> models.Model:
+        """The row to which the deleted row belonged."""
+        raise NotImplementedError

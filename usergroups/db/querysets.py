@@ -1,7 +1,7 @@
 """The base class of querysets that write."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
@@ -42,7 +42,9 @@ class WritingQuerySet(models.QuerySet[M]):
         for writes.
         """
         # Django's property ``db`` does the same, but for reads.
-        return self._db or router.db_for_write(self.model, **self._hints)  # type: ignore[attr-defined]
+        hints = self._hints  # type: ignore[attr-defined]
+        using: str | None = self._db  # type: ignore[attr-defined]
+        return using or router.db_for_write(self.model, **hints)
 
     def for_write(self) -> Self:
         """Return the queryset on the database ``db_for_write``."""
@@ -138,6 +140,8 @@ class WritingQuerySet(models.QuerySet[M]):
             # Django's own delete()
             _, counts_by_model = super(WritingQuerySet, chunk).delete()
             counts.update(counts_by_model)
+        if keys:
+            self.record_counts(keys, counts)
         return counts.total(), dict(counts)
 
     def record_deletions(self, rows: Sequence[M], now: datetime) -> None:
@@ -148,6 +152,12 @@ class WritingQuerySet(models.QuerySet[M]):
     def release_dependants(self, keys: Sequence[object]) -> None:
         """Detach the dependants that are kept when the rows with these keys
         are deleted. By default, there are none.
+        """
+
+    def record_counts(self, keys: Sequence[Any], counts: Mapping[str, int]) -> None:
+        """Record that the rows with these keys were deleted, with the numbers
+        of all deleted rows by the label of their model. By default, this is
+        not recorded.
         """
 
     def _require_few_dependants(self) -> None:

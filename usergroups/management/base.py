@@ -11,7 +11,7 @@ from django.core.management.base import (
     CommandParser,
     no_translations,
 )
-from django.db import Error
+from django.db import Error as DatabaseError
 
 from usergroups.models import Environment
 
@@ -43,18 +43,19 @@ class OperatorCommand(BaseCommand):
     def execute(self, *args: object, **options: Any) -> None:
         try:
             super().execute(*args, **options)
+            # Report a failure to write the rest of the output as well.
             self.stdout.flush()
         except KeyboardInterrupt:
             # 128 + SIGINT, as in a shell
             raise CommandError(self._ending("Interrupted"), returncode=130) from None
         except OSError as error:
             raise CommandError(self._ending(str(error))) from error
-        except Error as error:
+        except DatabaseError as error:
             reason = str(error).partition("\n")[0].rstrip(".")
-            raise CommandError(
-                self._ending(f"The database failed: {reason}")
-            ) from error
+            ending = self._ending(f"The database failed: {reason}")
+            raise CommandError(ending) from error
         except ValidationError as error:
+            # An argument is invalid, so nothing has been done.
             raise CommandError(" ".join(error.messages)) from error
 
     def _ending(self, problem: str) -> str:

@@ -51,6 +51,7 @@ class Migration(migrations.Migration):
                 ('revoked_by', models.CharField(db_default='', default='', editable=False, max_length=150, verbose_name='revoked by')),
                 ('rotated_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='rotated')),
                 ('rotated_by', models.CharField(db_default='', default='', editable=False, max_length=150, verbose_name='rotated by')),
+                ('predecessor_id', models.BigIntegerField(editable=False, null=True)),
                 ('last_used_at', models.DateTimeField(blank=True, editable=False, help_text='Accurate to one minute.', null=True, verbose_name='last used')),
                 ('last_used_address', models.CharField(default='', editable=False, help_text="The client's address. For IPv6, the first address of its /64 network.", max_length=39, verbose_name='last used from')),
                 ('last_used_agent', models.CharField(default='', editable=False, help_text='What the client calls itself: its User-Agent header.', max_length=255, verbose_name='last used by')),
@@ -105,6 +106,27 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='usergroup',
             constraint=models.UniqueConstraint(fields=('team', 'environment', 'provided_id'), name='usergroups_provided_id'),
+        ),
+        migrations.CreateModel(
+            name='Event',
+            fields=[
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date/time')),
+                ('actor', models.CharField(max_length=255, verbose_name='by')),
+                ('kind', models.CharField(choices=[('changed', 'Changed'), ('imported', 'Imported'), ('exported', 'Exported'), ('rotated', 'Rotated'), ('revoked', 'Revoked'), ('deleted', 'Deleted')], max_length=10, verbose_name='kind')),
+                ('model', models.CharField(max_length=100)),
+                ('counts', models.JSONField(default=dict)),
+                ('text', models.CharField(max_length=255)),
+                ('refused_lines', models.TextField()),
+                ('entry', models.BigIntegerField(null=True)),
+                ('user_group', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=f'{USERGROUPS}.usergroup', verbose_name='user group')),
+            ],
+            options={
+                'verbose_name': 'event',
+                'verbose_name_plural': 'timeline',
+                'indexes': [models.Index(fields=['user_group', 'id'], name='usergroups_events')],
+                'default_permissions': (),
+            },
         ),
         migrations.CreateModel(
             name='UserGroupDeletion',

@@ -1,5 +1,5 @@
 """What every token is: its secret, abstract model, authentication, permission
 and admin.
 
-Imports no concrete model.
+Of the concrete models, imports only the event.
 """

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.models import ADDITION, CHANGE
@@ -17,7 +17,7 @@ from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.cells import badge, relative_time, two_lines
@@ -34,10 +34,11 @@ from .admin_states import (
     ROTATED,
     SUCCESSOR,
     TokenStateFilter,
+    predecessor_of,
     refusals_sentence,
     state_sentence,
+    successor_of,
     successor_sentence,
-    with_rotations,
 )
 from .models import MAX_OPERATOR_LENGTH, Token, TokenQuerySet
 from .owner_summary import summarize
@@ -64,7 +65,7 @@ class TokenAdmin(OperatorAdmin[T]):
     list_filter: ClassVar[ListFilters] = (TokenStateFilter, "read_only")
     actions = ("rotate", "revoke", "delete_selected")
     object_actions = {"rotate": _("Rotate"), "revoke": _("Revoke")}
-    find_fields = ("name", "hint")
+    find_fields = ("name",)
     readonly_fields = ("expires", "access", "created_at", *USE_FIELDS)
 
     # Forms
@@ -133,12 +134,6 @@ class TokenAdmin(OperatorAdmin[T]):
 
     # The page of a token
 
-    def get_queryset(self, request: HttpRequest) -> TokenQuerySet[T]:
-        tokens = cast(TokenQuerySet[T], super().get_queryset(request))
-        if self.is_row_page(request):
-            return with_rotations(tokens)
-        return tokens
-
     def render_change_form(
         self,
         request: HttpRequest,
@@ -150,8 +145,9 @@ class TokenAdmin(OperatorAdmin[T]):
         # Saving a new token shows its secret instead of the form again.
         context["show_save_and_continue"] = token is not None
         if token is not None:
-            context["sentence"] = self.sentences(token)
-            is_usable = token.is_active or token.successor
+            successor = successor_of(token)
+            context["sentence"] = self.sentences(token, successor)
+            is_usable = token.is_active or successor is not None
             if not is_usable and self.has_add_permission(request):
                 context["new_url"] = self.url_of_similar(token)
         return super().render_change_form(request, context, *args, **kwargs)
@@ -167,24 +163,21 @@ class TokenAdmin(OperatorAdmin[T]):
                 values[name] = value
         return f"{self.url_of('add')}?{urlencode(values)}"
 
-    def sentences(self, token: Any) -> str:
-        """Return what the top of the token's page says: its state, and the
-        tokens that replaced it and that it replaces.
+    def sentences(self, token: T, successor: Token | None) -> str:
+        """Return what the top of the token's page says: its state, the tokens
+        that replaced it and that it replaces, and its refused calls.
         """
         parts = [state_sentence(token)]
-        if token.successor:
-            link = self.link_to_token(token.successor)
+        if successor is not None:
+            link = self.link_to(successor)
             parts.append(successor_sentence(token, link))
-        if token.predecessor:
-            link = self.link_to_token(token.predecessor)
+        predecessor = predecessor_of(token)
+        if predecessor is not None:
+            link = self.link_to(predecessor)
             parts.append(format_html(gettext("It replaces {}."), link))
         if token.last_refused_at is not None:
             parts.append(refusals_sentence(token))
         return format_html_join(" ", "{}", [[part] for part in parts])
-
-    def link_to_token(self, fields: dict[str, Any]) -> str:
-        """Return a link to the token with these fields."""
-        return self.link_to(self.model(**fields))
 
     @admin.display(description=_("token"))
     def name_and_hint(self, token: T) -> str:
@@ -216,7 +209,7 @@ class TokenAdmin(OperatorAdmin[T]):
     ) -> str:
         if field_path != self.model.owner_field:
             return ""
-        tokens = self.get_queryset(request).filter(**{field_path: obj})
+        tokens: Any = self.get_queryset(request).filter(**{field_path: obj})
         return summarize(tokens.select_related(None), self.link_to)
 
     # Actions
@@ -253,10 +246,11 @@ class TokenAdmin(OperatorAdmin[T]):
     def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
         tokens = list(queryset)
         revoked = queryset.revoke(by=operator_of(request))
-        log_rows(request.user, CHANGE, [(token, REVOKED) for token in revoked])
-        others = len(tokens) - len(revoked)
+        self.log_action(request, CHANGE, revoked, REVOKED)
+        number = len(revoked)
+        others = len(tokens) - number
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
-        return text % {"revoked": intcomma(len(revoked)), "others": intcomma(others)}
+        return text % {"revoked": intcomma(number), "others": intcomma(others)}
 
     @admin.action(
         description=_("Rotate selected %(verbose_name_plural)s"),
@@ -279,41 +273,47 @@ class TokenAdmin(OperatorAdmin[T]):
                 "Only active tokens without a successor can be rotated. Nothing was "
                 "changed."
             )
-        of_old = []
-        of_new = []
-        secrets = []
-        for old, new, secret in issued:
-            of_old.append((old, f"{ROTATED}: {new.hint}…"))
-            of_new.append((new, f"{SUCCESSOR}: {old.hint}…"))
-            secrets.append((new, secret, old))
-        log_rows(request.user, CHANGE, of_old)
-        log_rows(request.user, ADDITION, of_new)
+        self.log_rotation(request, issued)
+        secrets = [(new, secret, old) for old, new, secret in issued]
         return self.show_secrets(request, secrets)
+
+    def log_rotation(
+        self, request: HttpRequest, issued: Sequence[tuple[T, T, str]]
+    ) -> None:
+        """Write the entries of the history for the tokens that ``rotate()``
+        returned: two for one token, or one for several.
+        """
+        old, new, _secret = issued[0]
+        if len(issued) > 1:
+            tokens = [token for token, _new, _secret in issued]
+            message = gettext_noop("Rotated.")
+            self.log_action(request, CHANGE, tokens, message)
+            return
+        log_rows(request.user, CHANGE, [(old, f"{ROTATED}: {new.hint}…")])
+        log_rows(request.user, ADDITION, [(new, f"{SUCCESSOR}: {old.hint}…")])
 
     def summary(self, rows: Sequence[T]) -> str:
         """Return how many of the tokens were used in the last 24 hours."""
         since = timezone.now() - timedelta(hours=24)
-        used = [row for row in rows if row.last_used_at and row.last_used_at >= since]
+        used = 0
+        for row in rows:
+            if row.last_used_at is not None and row.last_used_at >= since:
+                used += 1
         text = gettext("Used in the last 24 hours: %(used)s of %(all)s.")
-        return text % {"used": intcomma(len(used)), "all": intcomma(len(rows))}
+        return text % {"used": intcomma(used), "all": intcomma(len(rows))}
 
     def details(self, row: T) -> list[object]:
         """Return the owner, the access, the state, the expiry and the last use
         of the token.
         """
-        owner_values = [getattr(row, name) for name in self.owner_form_fields[1:]]
+        details: list[object] = [self.link_to(row.owner)]
+        for name in self.owner_form_fields[1:]:
+            details.append(getattr(row, name))
         expires = format_html("{}: {}", gettext("expires"), self.expires(row))
         last_used = format_html("{}: {}", gettext("last used"), self.last_used(row))
-        return [
-            self.link_to(row.owner),
-            *owner_values,
-            self.access(row),
-            row.state.label,
-            expires,
-            last_used,
-            row.last_used_address,
-            row.last_used_agent,
-        ]
+        details += [self.access(row), row.state.label, expires, last_used]
+        details += [row.last_used_address, row.last_used_agent]
+        return details
 
     # Find. It finds tokens in any state, also revoked and expired ones.
 
@@ -333,14 +333,17 @@ class TokenAdmin(OperatorAdmin[T]):
                 hints.append(secret_format.hint(secret))
         return Q(digest__in=digests) | Q(hint__in=hints)
 
-    def text_condition(self, text: str, lookup: str) -> Q:
+    def exact_condition(self, text: str) -> Q:
         """Also match the token's id in the API, and the beginning of its
-        secret anywhere in the text.
+        secret, anywhere in the text or, if it is shorter than a hint, as the
+        text.
         """
-        condition = super().text_condition(text, lookup)
+        condition = super().exact_condition(text)
         # Token.public_id is the digest in hexadecimal.
         if re.fullmatch("[0-9a-f]{64}", text):
             condition |= Q(digest=bytes.fromhex(text))
+        if re.fullmatch(f"{self.secret_prefix}_[0-9A-Za-z]+", text, re.ASCII):
+            condition |= Q(hint__startswith=text)
         hints = secret_format.hints_in(text, self.secret_prefix)
         return condition | Q(hint__in=hints)
 

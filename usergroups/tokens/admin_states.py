@@ -6,8 +6,6 @@ from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Count, JSONField, Min, OuterRef, Subquery
-from django.db.models.functions import Coalesce, JSONObject
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_noop, ngettext
@@ -51,40 +49,24 @@ class TokenStateFilter(admin.SimpleListFilter):
         return queryset
 
 
-def with_rotations(tokens: TokenQuerySet[T]) -> TokenQuerySet[Any]:
-    """Add the tokens that each token was replaced by, as ``successor``, and
-    that it replaces, as ``predecessor``: ``{"pk", "hint", "name"}`` or None.
-
-    A successor is created at the time of the rotation. If several tokens of
-    the owner were rotated together, their names tell them apart.
-    """
-    owner_field = tokens.model.owner_field
-    others = tokens.model.objects.filter(**{owner_field: OuterRef(owner_field)})
-    successors = others.filter(created_at=OuterRef("rotated_at"))
-    predecessors = others.filter(rotated_at=OuterRef("created_at"))
-    return tokens.annotate(successor=_only(successors), predecessor=_only(predecessors))
+def successor_of(token: Token) -> Token | None:
+    """Return the token that replaced a token, if any."""
+    if token.rotated_at is None:
+        return None
+    return tokens_of_same_owner(token).filter(predecessor_id=token.pk).first()
 
 
-def _only(tokens: TokenQuerySet[T]) -> Coalesce:
-    """Return an expression for the only one of these tokens.
-
-    If there are several, it is the only one that has the name of the token of
-    the outer query.
-    """
-    same_name = tokens.filter(name=OuterRef("name"))
-    return Coalesce(_only_row(tokens), _only_row(same_name))
+def predecessor_of(token: Token) -> Token | None:
+    """Return the token that a token replaces, if any."""
+    if token.predecessor_id is None:
+        return None
+    return tokens_of_same_owner(token).filter(pk=token.predecessor_id).first()
 
 
-def _only_row(tokens: TokenQuerySet[T]) -> Subquery:
-    """Return a subquery for the only one of these tokens, or for null if there
-    are several or none.
-    """
-    # All of them have one owner, and are one group.
-    groups = tokens.order_by().values(tokens.model.owner_field)
-    only = groups.annotate(number=Count("pk")).filter(number=1)
-    # A group of one row has its values as minimums.
-    row = JSONObject(pk=Min("pk"), hint=Min("hint"), name=Min("name"))
-    return Subquery(only.values(row=row), output_field=JSONField())
+def tokens_of_same_owner(token: Token) -> TokenQuerySet[Any]:
+    """Return the tokens with the owner of a token. The owner has an index."""
+    tokens: TokenQuerySet[Any] = type(token).objects.for_write()
+    return tokens.filter(**{token.owner_field: token.owner})
 
 
 def state_sentence(token: Token) -> str:

@@ -23,6 +23,7 @@ from usergroups.db.compiled_statements import CompiledSelectRelated, parameters
 from usergroups.db.models import NotedModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
+from usergroups.events import MAX_TEXT, Kind, owners, record_call
 from usergroups.signals import created, revoked, rotated
 
 from . import secret_format
@@ -81,6 +82,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         rotated and expiring ones are not ACTIVE.
         """
         now = timezone.now()
+        notice = now + EXPIRY_NOTICE
         match state:
             case TokenState.REVOKED:
                 return self.exclude(revoked_at=None)
@@ -89,10 +91,9 @@ class TokenQuerySet(WritingQuerySet[T]):
             case TokenState.ROTATED:
                 return self.active().exclude(rotated_at=None)
             case TokenState.EXPIRING:
-                return self.rotatable().filter(expires_at__lte=now + EXPIRY_NOTICE)
-        return self.rotatable().filter(
-            Q(expires_at=None) | Q(expires_at__gt=now + EXPIRY_NOTICE)
-        )
+                return self.rotatable().filter(expires_at__lte=notice)
+        later = Q(expires_at=None) | Q(expires_at__gt=notice)
+        return self.rotatable().filter(later)
 
     def rotatable(self) -> "TokenQuerySet[T]":
         """Filter active tokens without a successor."""
@@ -103,9 +104,9 @@ class TokenQuerySet(WritingQuerySet[T]):
         last 90 days.
         """
         since = timezone.now() - UNUSED_NOTICE
-        return self.rotatable().filter(
-            Q(last_used_at__lte=since) | Q(last_used_at=None, created_at__lte=since)
-        )
+        used_before = Q(last_used_at__lte=since)
+        never_used = Q(last_used_at=None, created_at__lte=since)
+        return self.rotatable().filter(used_before | never_used)
 
     def expire_within(self, period: timedelta) -> "TokenQuerySet[T]":
         """Filter active tokens that expire in this period from now."""
@@ -131,9 +132,11 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         of_owner = {self.model.owner_field: owner}
         tokens = self.for_write().filter(**of_owner, revoked_at=None)
-        permanent = tokens.filter(expires_at=None)[:MAX_ACTIVE_TOKENS].count()
+        permanent = tokens.filter(expires_at=None)
         others = tokens.filter(expires_at__gt=timezone.now())
-        return permanent + others[:MAX_ACTIVE_TOKENS].count() >= MAX_ACTIVE_TOKENS
+        number = permanent[:MAX_ACTIVE_TOKENS].count()
+        number += others[:MAX_ACTIVE_TOKENS].count()
+        return number >= MAX_ACTIVE_TOKENS
 
     def issue(self, **fields: Any) -> tuple[T, str]:
         """Create a token and return it with its secret, which is not stored.
@@ -157,10 +160,12 @@ class TokenQuerySet(WritingQuerySet[T]):
         owner_field = self.model.owner_field
         of_owners = {f"{owner_field}__in": owners}
         tokens = self.for_write().filter(**of_owners, revoked_at=None)
+        permanent = tokens.filter(expires_at=None)
+        others = tokens.filter(expires_at__gt=timezone.now())
         counts = Counter[Any]()
-        for not_expired in ({"expires_at": None}, {"expires_at__gt": timezone.now()}):
-            by_owner = tokens.filter(**not_expired).values_list(owner_field)
-            counts.update(dict(by_owner.annotate(Count("pk"))))
+        for active in (permanent, others):
+            by_owner = active.values_list(owner_field).annotate(Count("pk"))
+            counts.update(dict(by_owner))
         return counts
 
     def issue_for_each(
@@ -205,10 +210,11 @@ class TokenQuerySet(WritingQuerySet[T]):
             tokens = list(rotatable.select_for_update(of=("self",)).order_by("pk"))
             now = timezone.now()
             issued: list[Any] = []
+            successors: list[Any] = []
             for token in tokens:
                 successor, secret = token.new_successor(now)
+                successors.append(successor)
                 issued.append((token, successor, secret))
-            successors = [successor for _token, successor, _secret in issued]
             self.model._base_manager.using(rows.db).bulk_create(successors)
             # Change the instances and the rows alike. One statement writes all
             # rows.
@@ -216,19 +222,21 @@ class TokenQuerySet(WritingQuerySet[T]):
             for token in tokens:
                 token.rotated_at = now
                 token.rotated_by = by
-                token.expires_at = min(token.expires_at or latest_expiry, latest_expiry)
-            expires_at = Case(
-                When(expires_at__lt=latest_expiry, then=F("expires_at")),
-                default=Value(latest_expiry),
-            )
+                if token.expires_at is None or token.expires_at > latest_expiry:
+                    token.expires_at = latest_expiry
+            expires_earlier = When(expires_at__lt=latest_expiry, then=F("expires_at"))
+            expires_at = Case(expires_earlier, default=Value(latest_expiry))
             rows._by_pk(tokens).update(
                 rotated_at=now, rotated_by=by, expires_at=expires_at
             )
             announce(created, successors, rows.db)
-            # Announce copies, because the caller may add secrets to the
-            # instances.
+            # announce() copies its instances, but not its other arguments. The
+            # caller may add secrets to the successors.
             copies = [announced_copy(successor) for successor in successors]
             announce(rotated, tokens, rows.db, successors=copies)
+            hints = [f"{old.hint}… → {new.hint}…" for old, new, _secret in issued]
+            text = ", ".join(hints)[:MAX_TEXT]
+            record_call(Kind.ROTATED, self.model, owners(tokens), rows.db, text)
         return issued
 
     # Managers do not have this method, as with Django's delete().
@@ -250,6 +258,8 @@ class TokenQuerySet(WritingQuerySet[T]):
                 token.revoked_by = by
             rows._by_pk(tokens).update(revoked_at=now, revoked_by=by)
             announce(revoked, tokens, rows.db)
+            text = ", ".join(f"{token.hint}…" for token in tokens)[:MAX_TEXT]
+            record_call(Kind.REVOKED, self.model, owners(tokens), rows.db, text)
         return tokens
 
     # Managers do not have this method either.
@@ -347,7 +357,8 @@ def _select_by_digest(
 
     Its parameter is ``digest``.
     """
-    tokens = queryset(model, using=using).filter(**parameters(model, "digest"))
+    digest = parameters(model, "digest")
+    tokens = queryset(model, using=using).filter(**digest)
     return _select_with_owner(tokens, large_owner_fields)
 
 
@@ -433,6 +444,9 @@ class Token(NotedModel):
         db_default="",
         editable=False,
     )
+    # The key of the token that this one replaces. There is no constraint, so
+    # that either can be deleted without a look at the other.
+    predecessor_id = models.BigIntegerField(null=True, editable=False)
     last_used_at = models.DateTimeField(
         _("last used"),
         null=True,
@@ -554,6 +568,7 @@ class Token(NotedModel):
         """
         successor = copy(self)
         successor.pk = None
+        successor.predecessor_id = self.pk
         successor._state.adding = True
         successor.created_at = now
         if self.expires_at is not None:

@@ -47,7 +47,6 @@ def summarize(rows: TokenQuerySet[Any], link_to: Callable[[Token], str]) -> str:
 
 def counts_by_state(tokens: Sequence[Token]) -> list[str]:
     """Return texts such as "3 active" and "1 expired yesterday"."""
-    texts = []
     expired = []
     revoked = []
     active = 0
@@ -58,7 +57,8 @@ def counts_by_state(tokens: Sequence[Token]) -> list[str]:
             revoked.append(token)
         else:
             expired.append(token)
-    texts.append(gettext("{number} active").format(number=intcomma(active)))
+    text = gettext("{number} active")
+    texts = [text.format(number=intcomma(active))]
     if expired:
         texts.append(expired_text(expired))
     if revoked:
@@ -68,32 +68,32 @@ def counts_by_state(tokens: Sequence[Token]) -> list[str]:
 
 def expired_text(tokens: Sequence[Any]) -> str:
     """Return how many tokens have expired, and when the last one did."""
-    text = ngettext(
-        "{number} expired {day}", "{number} expired, the last {day}", len(tokens)
-    )
+    number = len(tokens)
     last = max(token.expires_at for token in tokens)
-    return text.format(number=intcomma(len(tokens)), day=day_of(last))
+    text = ngettext(
+        "{number} expired {day}", "{number} expired, the last {day}", number
+    )
+    return text.format(number=intcomma(number), day=day_of(last))
 
 
 def revoked_text(tokens: Sequence[Any]) -> str:
     """Return how many tokens are revoked, and when and by whom the last one
     was.
     """
+    number = len(tokens)
     last = max(tokens, key=lambda token: token.revoked_at)
+    day = day_of(last.revoked_at)
+    operator = last.revoked_by
     text = ngettext(
-        "{number} revoked {day}", "{number} revoked, the last {day}", len(tokens)
+        "{number} revoked {day}", "{number} revoked, the last {day}", number
     )
-    if last.revoked_by:
+    if operator:
         text = ngettext(
             "{number} revoked by {operator} {day}",
             "{number} revoked, the last by {operator} {day}",
-            len(tokens),
+            number,
         )
-    return text.format(
-        number=intcomma(len(tokens)),
-        operator=last.revoked_by,
-        day=day_of(last.revoked_at),
-    )
+    return text.format(number=intcomma(number), operator=operator, day=day)
 
 
 def last_use(tokens: Sequence[Any]) -> str:

@@ -11,6 +11,7 @@ from django.utils.crypto import get_random_string
 
 from bookmarks.files import EXPORT_FORMATS
 from bookmarks.files.exporting import load
+from bookmarks.files.import_events import record_export
 from bookmarks.management import progress
 from bookmarks.management.file_options import (
     add_file_options,
@@ -44,6 +45,7 @@ class Command(OperatorCommand):
         output = nullcontext(sys.stdout.buffer) if path == "-" else replaced_file(path)
         with output as file:
             file.writelines(chunk.encode() for chunk in text)
+        record_export(user_group, format_name, actor="export_bookmarks")
 
     def describe_progress(self) -> str:
         return "The export is not complete."

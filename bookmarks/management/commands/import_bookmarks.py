@@ -1,3 +1,4 @@
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -71,7 +72,7 @@ class Command(OperatorCommand):
             # Fail before a pipe is read.
             look_up_format(options, path, FORMATS)
         user_group, collection = look_up_owners(options)
-        report = Report()
+        report = Report(file_name=os.path.basename(path), importer="import_bookmarks")
         with opened(path) as file:
             try:
                 content, name = open_content(file, path)

@@ -131,6 +131,7 @@ def test_a_call_does_not_delete_a_group_with_too_many_rows_of_the_host(
     call_usergroups, user_group, monkeypatch
 ):
     monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 2)
+    # The foreign key of a mention is the token of a group.
     for _ in range(3):
         Mention.objects.create(token=user_group)
 
@@ -152,6 +153,7 @@ def test_the_page_of_a_group_does_not_link_to_rows_of_models_without_an_admin(
         "collections",
         "access tokens",
         "API tokens of its team and environment",
+        "timeline",
     }
 
 

@@ -69,7 +69,7 @@ class Command(OperatorCommand):
         def delete() -> dict[str, int]:
             deleted: dict[str, int] = rows.delete()[1]
             if deleted and operator is not None:
-                log_deletion(operator, row)
+                log_deletion(operator, row, deleted)
             return deleted
 
         with acting_as(operator):
@@ -111,11 +111,15 @@ def counts_as_text(by_model: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {label}" for label, count in numbers if count)
 
 
-def log_deletion(operator: AbstractBaseUser, row: models.Model) -> None:
-    """Write an entry of the admin's history."""
+def log_deletion(
+    operator: AbstractBaseUser, row: models.Model, deleted: dict[str, int]
+) -> None:
+    """Write an entry of the admin's history with the numbers of the deleted
+    rows.
+    """
     # A host may lack the admin, whose modules cannot be imported then.
     from django.contrib.admin.models import DELETION  # noqa: PLC0415
 
-    from usergroups.admin_tools.history import log_rows  # noqa: PLC0415
+    from usergroups.admin_tools.history import log_action  # noqa: PLC0415
 
-    log_rows(operator, DELETION, [(row, "")])
+    log_action(operator, DELETION, [row], counts=deleted)
