@@ -539,7 +539,7 @@ class Token(NotedModel):
         A second revocation does not change the time of the first.
         """
         tokens = self._tokens.filter(pk=self.pk)
-        tokens.revoke()
+        retry_on_conflict(tokens.revoke, tokens.db)
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 
     def rotate(self, grace: timedelta, *, limited: bool = False) -> "tuple[Token, str]":

@@ -1,12 +1,13 @@
 """What the page of an owner, such as a user group, says about its tokens."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.humanize.templatetags.humanize import intcomma, naturalday
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
-from django.utils.timezone import localtime
+from django.utils.timezone import localdate
 from django.utils.translation import gettext, ngettext
 
 from usergroups.admin_tools.cells import relative_time
@@ -111,4 +112,10 @@ def last_use(tokens: Sequence[Any]) -> str:
 
 def day_of(at: datetime) -> str:
     """Return "today", "yesterday" or the date."""
-    return str(naturalday(localtime(at)))
+    day = localdate(at)
+    today = localdate()
+    if day == today:
+        return gettext("today")
+    if day == today - timedelta(days=1):
+        return gettext("yesterday")
+    return date_format(day)
