@@ -33,7 +33,7 @@ from usergroups.models import UserGroup
 
 from . import FORMATS, beginnings, json_bookmarks
 from .collection_names import shortened
-from .content import UnreadableFile
+from .content import DeadlinePassed, UnreadableFile
 from .dates import parse_date
 from .decoding import open_text
 from .import_events import record_import
@@ -55,9 +55,9 @@ def read(
     in constant memory and closed.
 
     ``encoding`` is the name of its encoding, as returned by ``encoding_name``;
-    by default, the file declares it. What is read before the first record ends
-    at the deadline. Raises UnreadableFile after the last record if the rest of
-    the file cannot be read, or if there is no record.
+    by default, the file declares it. Raises UnreadableFile after the last
+    record if the rest of the file cannot be read, or if there is no record, and
+    DeadlinePassed if the deadline passes while no record of JSON is found.
     """
     with open_text(file, encoding, is_html=name == "html") as text:
         beginning = text.read(beginnings.SIZE)
@@ -237,8 +237,7 @@ def valid_rows(
     try:
         for record in records:
             if deadline is not None and deadline.has_passed():
-                report.stopped_at = record.line
-                raise _stopped_by(deadline, record.line)
+                raise DeadlinePassed(deadline, record.line)
             try:
                 row = _row(record, report, with_collections)
             except ValueError as error:
@@ -249,14 +248,8 @@ def valid_rows(
                 yield row
     except UnreadableFile as error:
         report.error = str(error)
-
-
-def _stopped_by(deadline: Deadline, line: int) -> UnreadableFile:
-    text = _(
-        "The import was stopped after %(seconds)s seconds, before line "
-        "%(line)s (in a JSON file, bookmark %(line)s)."
-    )
-    return UnreadableFile(text % {"seconds": deadline.seconds, "line": line})
+        if isinstance(error, DeadlinePassed):
+            report.stopped_at = error.line
 
 
 def _stopped_by_refusals(line: int) -> UnreadableFile:

@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 
 from usergroups.api.deadlines import Deadline
 
-from .content import UnreadableFile
+from .content import DeadlinePassed, UnreadableFile
 from .decoding import read_chunks
 from .field_names import NAMES, NESTED, ObjectReader, means_something, normalized
 from .json_folders import (
@@ -110,11 +110,12 @@ class JsonReader:
     ) -> Iterator[FileRecord]:
         """Yield the records.
 
-        Raises UnreadableFile if the text is not JSON. After the deadline, the
-        rest of the text is not read, so that its JSON is incomplete.
+        Raises UnreadableFile if the text is not JSON, and DeadlinePassed after
+        the deadline.
         """
         parts = read_chunks(text)
         if deadline is not None:
+            # Then the JSON is incomplete.
             parts = takewhile(lambda part: not deadline.has_passed(), parts)
         # Bytes that cannot be decoded become bytes that are not UTF-8, at
         # which ijson raises an error.
@@ -132,6 +133,8 @@ class JsonReader:
                     yield from self.read_container(event, Place())
         # A number with a very large exponent raises an ArithmeticError.
         except (ijson.JSONError, ArithmeticError) as error:
+            if deadline is not None and deadline.has_passed():
+                raise DeadlinePassed(deadline, self.bookmark_count + 1) from error
             problem = _(
                 "The file cannot be read after %(number)s bookmarks, because it is not "
                 "valid JSON: %(reason)s."
@@ -197,14 +200,9 @@ class JsonReader:
                 elif len(values) < MAX_KEYS:
                     values[key] = means_something(value, key)
         finally:
-            # The object may be a folder, even if the file ends within it.
+            # Also if the file ends within the object.
             has_records = self.record_count > records_before
-            # The object that is the whole file is not in an array.
-            is_in_array = place.depth > 0 and not place.is_in_object
-            # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
-            is_karakeep_list = place.key == LISTS
-            may_be_folder = has_records or has_list(values) or is_karakeep_list
-            if may_be_folder and (is_in_array or "children" in values):
+            if is_folder(place, values, has_records):
                 self.found.add(number, values)
         # The object around it is the bookmark, of which it is a property.
         is_value = place.is_in_object and place.key in OBJECT_KEYS
@@ -267,6 +265,18 @@ class JsonReader:
             yield record._replace(collection=path or record.collection)
 
 
+def is_folder(place: Place, values: Mapping[str, JsonValue], has_records: bool) -> bool:
+    """Return whether an object with these values is a folder, if it has a
+    name.
+    """
+    # The object that is the whole file is not in an array.
+    is_in_array = place.depth > 0 and not place.is_in_object
+    if not is_in_array and "children" not in values:
+        return False
+    # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
+    return has_records or has_list(values) or place.key == LISTS
+
+
 def scalar(value: Any) -> JsonValue:
     """Return the value of an event without the type Decimal."""
     return float(value) if isinstance(value, Decimal) else value
@@ -301,16 +311,18 @@ def only_url(line: int, values: Mapping[str, JsonValue]) -> FileRecord:
 def read(text: TextIO, deadline: Deadline | None = None) -> Iterator[FileRecord]:
     """Yield a record for each bookmark.
 
-    Raises UnreadableFile after the last one if the file is invalid.
+    Raises UnreadableFile after the last one if the file is invalid, and
+    DeadlinePassed after the deadline, because objects that are not bookmarks
+    take time as well.
 
     The text is read twice, because the name of a folder may come after the
-    bookmarks in it. The first reading ends at the deadline.
+    bookmarks in it.
     """
     first = JsonReader()
     with suppress(UnreadableFile):
         deque(first.read(text, deadline), maxlen=0)
     text.seek(0)
-    yield from JsonReader(first.found).read(text)
+    yield from JsonReader(first.found).read(text, deadline)
 
 
 def describe(error: Exception) -> str:

@@ -15,6 +15,8 @@ from bookmarks.files.field_names import split_tags
 from bookmarks.files.records import CollectionRecord, InvalidRecord
 from bookmarks.models import Bookmark
 
+pytestmark = pytest.mark.database_independent
+
 MISPLACED = "Not CSV: a quotation mark is missing or misplaced."
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from bookmarks.files import character_references, decoding, netscape
 from bookmarks.files.collection_names import MAX_PATH_LENGTH, shortened
+from bookmarks.files.field_names import ObjectReader
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 
 pytestmark = pytest.mark.database_independent
@@ -284,6 +285,16 @@ def test_hostile_html_takes_constant_memory(hostile):
     tracemalloc.stop()
 
     assert peak < len(html)
+
+
+def test_the_map_of_an_object_with_many_keys_is_not_kept():
+    """A hundred maps of 30,000 keys would take half a gigabyte."""
+    objects = ObjectReader()
+
+    objects.record(1, {str(number): "" for number in range(101)})
+    objects.record(2, {"url": "https://a/"})
+
+    assert objects.field_map.cache_info().currsize == 1
 
 
 @pytest.mark.parametrize(

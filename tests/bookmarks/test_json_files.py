@@ -8,11 +8,13 @@ from contextlib import suppress
 import pytest
 
 from bookmarks.files import FORMATS, json_bookmarks
-from bookmarks.files.content import UnreadableFile
+from bookmarks.files.content import DeadlinePassed, UnreadableFile
 from bookmarks.files.decoding import open_text
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from tests.clock import Clock
 from usergroups.api.deadlines import Deadline
+
+pytestmark = pytest.mark.database_independent
 
 URL = "https://example.com/"
 OBJECT = '{"url": "https://example.com/", "title": "A"}'
@@ -509,15 +511,16 @@ def test_a_strange_value_does_not_end_the_file(value, title):
     assert second == Record(2, URL, "A")
 
 
-def test_the_first_reading_ends_at_the_deadline():
-    """Then the second one knows no name of a folder."""
+def test_reading_ends_at_the_deadline_without_any_record():
+    """As in a file of folders that refer to one another."""
     text = io.StringIO(f'[{{"children": [{OBJECT}], "name": "A"}}]')
 
-    in_time = list(json_bookmarks.read(text, Deadline(9, Clock())))
+    [record] = json_bookmarks.read(text, Deadline(9, Clock()))
     text.seek(0)
-    too_late = list(json_bookmarks.read(text, Deadline(0, Clock())))
+    with pytest.raises(DeadlinePassed) as error:
+        list(json_bookmarks.read(text, Deadline(0, Clock())))
 
-    assert [record.collection for record in [*in_time, *too_late]] == ["A", None]
+    assert (record.collection, error.value.line) == ("A", 1)
 
 
 @pytest.mark.parametrize(

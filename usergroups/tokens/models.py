@@ -175,7 +175,8 @@ class TokenQuerySet(WritingQuerySet[T]):
 
         Return each token with its secret, or None in their place if the owner
         already has MAX_ACTIVE_TOKENS active tokens. An owner who is listed
-        twice gets two tokens. Of the count, the same holds as for ``issue()``.
+        twice gets two tokens. Concurrent calls may exceed the maximum, as with
+        ``issue()``.
         """
         rows = self.for_write()
         counts = rows.count_active(owners)
@@ -590,6 +591,7 @@ class Token(NotedModel):
     def mark_used(self, request: HttpRequest | Request) -> None:
         """Store the time and client of the last use, at most once a minute."""
         now = timezone.now()
+        # This saves a query. The row may have a later time than this instance.
         if is_recent(self.last_used_at, now):
             return
         write_once_a_minute(self, "last_used_at", now, **client_of(request))
