@@ -33,8 +33,9 @@ def serialize(url: str) -> str:
     Two URLs are the same if their serializations are equal.
 
     Raises ValueError, with a message for the client, if ``url`` is not a valid
-    absolute http or https URL, or if it has control characters or surrounding
-    white space, which the standard would remove or escape.
+    absolute http or https URL, if it has control characters or surrounding
+    white space, which the standard would remove or escape, or if its host is
+    so long that parsing it takes much time.
     """
     scheme = _SCHEME.match(url)
     if scheme and scheme[0].lower() not in ("http:", "https:"):
@@ -43,6 +44,7 @@ def serialize(url: str) -> str:
         raise ValueError(_("The URL has control characters."))
     if url != url.strip():
         raise ValueError(_("The URL has surrounding white space."))
+    # This is the reason only if nothing above stands before a scheme.
     if not scheme:
         raise ValueError(_(NO_SCHEME))
     if len(url) > MAX_HOST_LENGTH and _has_costly_host(url):

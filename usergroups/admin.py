@@ -77,6 +77,16 @@ class TeamAdmin(OperatorAdmin[Team]):
     empty_text = _("A team owns user groups and API tokens.")
     deletion_asks_for_name = True
 
+    def formfield_for_dbfield(
+        self, db_field: ModelField, request: HttpRequest, **kwargs: Any
+    ) -> forms.Field | None:
+        """Remove outer white space of every kind, with which a team could look
+        like another one.
+        """
+        if db_field.name == "name":
+            kwargs["strip"] = True
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
     def exact_condition(self, text: str) -> Q:
         """Also match the id, with the name that it has in the API.
 

@@ -247,7 +247,8 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
 
         Raises IntegrityError if the team is deleted.
         """
-        groups = self.for_write().defer("mapping")  # The response lacks it.
+        # The mapping may be large, and the response of the API lacks it.
+        groups = self.for_write().defer("mapping")
         defaults = {"name": provided_id, **fields}
         return retry_on_conflict(
             lambda: groups.get_or_create(

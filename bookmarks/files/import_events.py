@@ -1,17 +1,20 @@
 """Events that tell of imports and exports."""
 
+import logging
 from collections.abc import Iterable
-from contextlib import suppress
 
-from django.db import Error
+from django.db import Error, router, transaction
 from django.utils.translation import gettext_noop
 
 from bookmarks.models import Bookmark
 from usergroups.csv_cells import csv_line
-from usergroups.events import MAX_TEXT, Kind, new_events, record
+from usergroups.db.waiting import atomic_without_waiting
+from usergroups.events import MAX_TEXT, Event, Kind, new_events, record
 from usergroups.models import UserGroup
 
 from .report import RefusedRecord, Report, printable
+
+logger = logging.getLogger(__name__)
 
 # The keys of the numbers.
 NEW = gettext_noop("new")
@@ -23,7 +26,7 @@ REFUSED = gettext_noop("refused")
 def record_import(user_group: UserGroup, report: Report, using: str) -> None:
     """Record what was imported, unless the file contained nothing.
 
-    If the database fails, the import is not recorded.
+    A database error is logged. What was imported remains.
     """
     if report.is_of_nothing:
         return
@@ -46,8 +49,12 @@ def record_import(user_group: UserGroup, report: Report, using: str) -> None:
         refused_lines=refused_lines(report.refused_records),
         **fields,
     )
-    with suppress(Error):
-        record(events, using)
+    try:
+        # In an outer transaction, an error only ends a savepoint.
+        with transaction.atomic(using):
+            record(events, using)
+    except Error:
+        logger.warning("Could not record an import.", exc_info=True)
 
 
 def refused_lines(records: Iterable[RefusedRecord]) -> str:
@@ -57,13 +64,23 @@ def refused_lines(records: Iterable[RefusedRecord]) -> str:
     lines = [csv_line(map(str, record)) for record in records]
     if not lines:
         return ""
-    return "".join([csv_line(RefusedRecord._fields), *lines])
+    text = "".join([csv_line(RefusedRecord._fields), *lines])
+    # PostgreSQL refuses U+0000.
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def record_export(user_group: UserGroup, file_format: str, **fields: str) -> None:
-    """Record that the bookmarks of a user group were exported."""
+    """Record that the bookmarks of a user group were exported.
+
+    This does not wait, because an export only reads. A database error is
+    logged.
+    """
     numbers = {user_group.pk: 1}
     events = new_events(
         Kind.EXPORTED, Bookmark, numbers, counts={}, text=file_format.upper(), **fields
     )
-    record(events)
+    try:
+        with atomic_without_waiting(router.db_for_write(Event)):
+            record(events)
+    except Error:
+        logger.warning("Could not record an export.", exc_info=True)

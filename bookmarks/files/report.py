@@ -22,10 +22,12 @@ names.
 
 
 def printable(text: str) -> str:
-    """Replace lone surrogates, which stand for bytes that could not be
-    decoded, by U+FFFD, the replacement character.
+    """Replace by U+FFFD, the replacement character, what cannot be stored:
+    U+0000, and lone surrogates, which stand for bytes that could not be
+    decoded.
     """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    encoded = text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass")
+    return encoded.decode("utf-16", "replace")
 
 
 def beginning(record: FileRecord, name: str) -> str:

@@ -1,10 +1,8 @@
 """The export of a file."""
 
-import logging
 from contextlib import closing
 from typing import Any
 
-from django.db import Error, router
 from django.http import StreamingHttpResponse
 
 from bookmarks import openapi, serializers
@@ -12,12 +10,8 @@ from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
 from bookmarks.files.exporting import download, load
 from bookmarks.files.import_events import record_export
 from usergroups.api.requests import APIRequest
-from usergroups.db.waiting import atomic_without_waiting
-from usergroups.events import Event
 
 from .base import AccessTokenView
-
-logger = logging.getLogger(__name__)
 
 
 class ExportView(AccessTokenView):
@@ -45,16 +39,5 @@ class ExportView(AccessTokenView):
         with closing(items):
             text = EXPORT_FORMATS[format_name].write(items)
             response = download(text, request.deadline, **options)
-        self.record(format_name)
+        record_export(self.user_group, format_name)
         return response
-
-    def record(self, format_name: str) -> None:
-        """Record the export without waiting, because the call only reads.
-
-        An error is logged.
-        """
-        try:
-            with atomic_without_waiting(router.db_for_write(Event)):
-                record_export(self.user_group, format_name)
-        except Error:
-            logger.warning("Could not record an export.", exc_info=True)

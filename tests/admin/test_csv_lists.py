@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from bookmarks.models import Bookmark
-from tests.admin.actions import allow_only, url
+from tests.admin.actions import allow_only, save, url
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
@@ -119,6 +119,25 @@ def test_the_file_has_at_most_10_000_rows_of_which_few_are_read_at_once(
     selects = [sql for sql in statements if '"bookmarks_bookmark"."title"' in sql]
     # The first page of the list, and 50 chunks.
     assert len(selects) == 51
+
+
+@pytest.mark.parametrize("model", ["admin_logentry", "usergroups_event"])
+def test_a_file_of_changes_takes_the_same_queries_for_few_and_for_many(
+    admin_client, model
+):
+    def change_groups(number):
+        for user_group in UserGroupFactory.create_batch(number):
+            save(admin_client, user_group, name="New")
+
+    def read():
+        return text_of(admin_client.get(url(f"{model}_csv")))
+
+    change_groups(1)
+    few = queries_of(read)
+    change_groups(5)
+
+    assert len(queries_of(read)) == len(few)
+    assert len(read().splitlines()) == 7
 
 
 def test_the_file_requires_the_permission_to_view_the_list(client):

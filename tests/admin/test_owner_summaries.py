@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import override
 
 from tests.admin.actions import act, url
 from tests.admin.german import GERMAN
@@ -13,6 +14,7 @@ from tests.bookmarks.factories import AccessTokenFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, store_tokens
 from usergroups.models import ApiToken
+from usergroups.tokens.owner_summary import day_of
 
 pytestmark = pytest.mark.django_db
 
@@ -56,6 +58,16 @@ def test_the_page_of_a_user_group_explains_refused_calls(
         f"{expired}: Calls refused in 14 minutes since {date_format(since, 'l')}, "
         f"{date_format(since, 'DATE_FORMAT')} (token expired), the last 0 minutes ago."
     )
+
+
+def test_the_days_are_named_in_german():
+    now = timezone.now()
+
+    with override("de"):
+        days = [day_of(now - timedelta(days=number)) for number in range(3)]
+        before = date_format(now - timedelta(days=2))
+
+    assert days == ["heute", "gestern", before]
 
 
 def test_the_page_of_a_team_summarizes_its_api_tokens(admin_client):

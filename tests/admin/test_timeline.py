@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from bookmarks.models import AccessToken, Bookmark
@@ -317,3 +317,9 @@ def test_old_values_are_erased_by_a_command(admin_client, user_group, capsys):
     # For each of entries, file names and refused lines a SELECT, and for the
     # file name an UPDATE and the last SELECT.
     assert len(statements) == 3 + 2
+
+
+@pytest.mark.parametrize("days", ["0", "x", "999999999"])
+def test_the_age_of_old_values_is_a_number_of_days(days):
+    with pytest.raises(CommandError, match="--days"):
+        call_command("erase_old_changes", f"--days={days}")

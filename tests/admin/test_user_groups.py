@@ -346,7 +346,11 @@ def test_groups_are_filtered_by_environment_or_none(admin_client, environment):
         ("acme", "Team with this name already exists."),
         (" Acme ", "Team with this name already exists."),
         ("Acme", "Team with this name already exists."),
-        ("  ", "The name must not be blank."),
+        (
+            "\N{IDEOGRAPHIC SPACE}acme\N{NO-BREAK SPACE}\t",
+            "Team with this name already exists.",
+        ),
+        ("  ", "This field is required."),
     ],
 )
 def test_a_team_whose_name_looks_like_another_is_refused(admin_client, name, problem):
@@ -377,6 +381,15 @@ def test_a_team_is_deleted_after_its_name_was_typed(admin_client, name, problem)
     is_deleted = not Team.objects.exists()
     assert is_deleted == (problem is None)
     assert (problem or "Deleted 1 team.") in answer.content.decode()
+
+
+def test_the_name_to_type_is_escaped(admin_client):
+    team = TeamFactory(name='<img src="x">')
+
+    page = admin_client.get(url("usergroups_team_delete", team.pk)).content.decode()
+
+    assert "type “&lt;img src=&quot;x&quot;&gt;”." in page
+    assert str(team) not in page
 
 
 def test_the_buttons_of_irreversible_actions_are_marked(admin_client, user_group):

@@ -12,9 +12,10 @@ from bookmarks.models import AccessToken
 from tests.answers import errors, time_json
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.conftest import Caller
-from tests.queries import concurrently
+from tests.queries import concurrently, deadlock
 from tests.usergroups.factories import UserGroupFactory, store_tokens
 from usergroups.api import scan_pages
+from usergroups.models import UserGroup
 from usergroups.tokens import secret_format
 
 
@@ -212,6 +213,28 @@ def test_a_revoked_token_is_refused_and_stays_in_the_list(
 )
 def test_an_unknown_or_malformed_id_of_a_token_is_not_found(revoke, public_id):
     assert errors(revoke(public_id), 404) == [(None, "access_token_not_found")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_revocation_is_retried_after_a_deadlock(revoke, user_group):
+    """Another transaction locks the user group, as its deletion does, and then
+    the token.
+    """
+    token = AccessTokenFactory(user_group=user_group)
+
+    def lock_token(using):
+        list(AccessToken.objects.using(using).select_for_update())
+
+    locked = UserGroup.objects.select_for_update()
+    with deadlock(
+        'SELECT "bookmarks_accesstoken"', locked, lock_token, 'accesstoken"'
+    ) as selects:
+        response = revoke(token.public_id)
+
+    assert response.status_code == 200
+    assert len(selects) == 2
+    token.refresh_from_db()
+    assert token.revoked_at is not None
 
 
 # POST api/user/access-tokens/batch

@@ -5,10 +5,10 @@ update changes.
 from datetime import UTC, datetime
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from bookmarks import web_url
-from bookmarks.files import importing
+from bookmarks.files import import_events, importing
 from bookmarks.files.dates import parse_date
 from bookmarks.files.records import InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
@@ -19,6 +19,7 @@ from tests.queries import deadlock, on_another_connection, queries_of
 from tests.signals import expected, recorded
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.api.deadlines import Deadline
+from usergroups.events import Event
 
 URL = "https://example.com/"
 
@@ -447,6 +448,25 @@ def test_an_update_is_retried_after_a_deadlock():
 
     assert report.updated == 2
     assert set(Bookmark.objects.values_list("title", flat=True)) == {"New"}
+
+
+def test_an_import_outlives_an_error_of_its_event(user_group, monkeypatch):
+    def fail(*args):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT no_such_column")
+
+    monkeypatch.setattr(import_events, "record", fail)
+    with transaction.atomic():
+        report = imported(user_group, [Record(1, URL)])
+
+    assert report.created == 1
+    assert stored_bookmarks(user_group)
+
+
+def test_the_event_of_an_import_has_no_text_that_a_database_refuses(user_group):
+    imported(user_group, [Record(1, f"{URL}\0", "\udcff")])
+
+    assert f"1,{URL}\ufffd,\ufffd,url" in Event.objects.get().refused_lines
 
 
 # Conflicts

@@ -416,8 +416,9 @@ partitions.
 
 @pytest.fixture
 def without_statistics(user_group):
-    """Add rows of the same owners to each table, so that other indexes would
-    be slower, and delete the statistics.
+    """Add rows of the same owners to each table, so that indexes other than
+    those of unique keys would be slower, and delete the statistics. Return the
+    user group.
     """
     AccessTokenFactory.create_batch(20, user_group=user_group)
     UserGroup.objects.bulk_create(

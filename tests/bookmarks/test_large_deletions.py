@@ -4,6 +4,7 @@ import io
 import json
 
 import pytest
+from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -200,6 +201,15 @@ def test_a_dry_run_of_the_command_only_shows_what_it_would_delete(collection, ca
 
     assert capsys.readouterr().err == DESCRIPTION.format(group)
     assert UserGroup.objects.exists()
+    assert not LogEntry.objects.exists()
+
+
+def test_without_the_admin_only_the_event_names_the_operator(user_group, monkeypatch):
+    monkeypatch.setattr(apps, "is_installed", lambda name: False)
+
+    delete_object("usergroups.UserGroup", user_group.pk, "--yes")
+
+    assert Event.objects.get().actor == "anna"
     assert not LogEntry.objects.exists()
 
 

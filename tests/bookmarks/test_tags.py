@@ -308,9 +308,8 @@ def test_the_search_finds_parts_of_tags_and_notes(call_bookmarks, bookmark, text
     assert response.json()["bookmarks"] == [bookmark_json(bookmark)]
 
 
-def test_the_search_does_not_find_the_end_of_a_tag_and_the_next_one(
-    call_bookmarks, bookmark
-):
+def test_the_search_does_not_find_two_tags_as_one_text(call_bookmarks, bookmark):
+    # Tags are stored like this.
     text = "\n".join(bookmark.tags[:2])
 
     response = call_bookmarks("GET", "bookmarks", query={"q": text})

@@ -276,6 +276,7 @@ class Service:
         )
 
     def update_user_group(self, **fields: object) -> httpx.Response:
+        """Update the user group that the command ``quickstart`` created."""
         headers = {"Authorization": f"Token {self.api_token}"}
         return self.request(
             "PUT",

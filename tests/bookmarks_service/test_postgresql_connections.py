@@ -152,12 +152,10 @@ def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path):
 
         def states_after_calls():
             for number in range(3):
-                assert service.create_bookmark(
-                    url=f"https://example.com/{number}"
-                ).status_code in (200, 201)
-                assert (
-                    service.update_user_group(name=f"Name {number}").status_code == 200
-                )
+                created = service.create_bookmark(url=f"https://{number}.test/")
+                assert created.status_code in (200, 201)
+                updated = service.update_user_group(name=f"Name {number}")
+                assert updated.status_code == 200
             with service.client() as client:
                 assert client.get("/v1/export?format=jsonl").status_code == 200
             return states_of_the_sessions(pooler.url)

@@ -44,9 +44,14 @@ def csv_lines(
         label: Any = label_for_field(name, model_admin.model, model_admin)
         labels.append(str(capfirst(label)))
     yield csv_line(labels)
+    all_rows = model_admin.get_queryset(request)
+    related: Any = model_admin.get_list_select_related(request)
+    # Without names, select_related() would load all related rows.
+    if related:
+        all_rows = all_rows.select_related(*related)
     for start in range(0, len(keys), CHUNK):
         chunk = keys[start : start + CHUNK]
-        found = model_admin.get_queryset(request).in_bulk(chunk)
+        found = all_rows.in_bulk(chunk)
         rows = [found[key] for key in chunk if key in found]
         model_admin.complete_rows(request, rows)
         for row in rows:

@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
+from django.utils.html import escape
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -54,7 +55,8 @@ class DeletionForm(ConfirmationForm):
         """Add a field for the name of the only row, which the user types."""
         if len(self.rows) > 1:
             self.refusals.append(gettext("Delete them one at a time."))
-        text = gettext("To confirm, type “%(name)s”.") % {"name": self.rows[0]}
+        # Django does not escape the help text of a field.
+        text = gettext("To confirm, type “%(name)s”.") % {"name": escape(self.rows[0])}
         self.fields["name"] = forms.CharField(label=gettext("Name"), help_text=text)
 
     def clean(self) -> None:

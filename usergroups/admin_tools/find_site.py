@@ -143,8 +143,9 @@ class FindSite(admin.AdminSite):
         return let_browsers_go_back(response)
 
     def list_links(self, request: HttpRequest, text: str) -> list[tuple[str, str]]:
-        """Return the names and the addresses of the lists that can be searched
-        for a text that Find does not search for, if it is not too long.
+        """Return the name of each list to which Find links, and the address of
+        its search for this text. There are none if the text is empty or too
+        long.
         """
         if not text or not is_valid_query(text):
             return []

@@ -38,8 +38,9 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
         if self.instance._state.adding:
             return
         # Take the stored values of the fields that the user did not change,
-        # because somebody else may have changed them. The values are validated
-        # together, and are in the signal and in the text of the history.
+        # because somebody else may have changed them: the validation, the
+        # signal and the history are about what will be stored. Fields that are
+        # not the model's have no stored value.
         for name in self.cleaned_data.keys() - set(self.changed_data):
             entered = self.cleaned_data[name]
             self.cleaned_data[name] = getattr(self.instance, name, entered)

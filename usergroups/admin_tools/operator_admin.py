@@ -151,6 +151,7 @@ class OperatorAdmin(
         self, db_field: ForeignKey, request: HttpRequest, **kwargs: object
     ) -> "ModelChoiceField[Any] | None":
         if db_field.name in self.get_autocomplete_fields(request):
+            # Unlike Django's, it reads from the database for writes.
             return autocomplete_field(db_field, self.admin_site)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 

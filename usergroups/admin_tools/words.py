@@ -52,8 +52,13 @@ def pattern_of(word: str) -> str:
     """Return a regular expression, for Python and PostgreSQL, of texts that
     contain the word.
     """
+    # Leave out the accents of the word. If ACCENTS followed each of them, a
+    # search would take time exponential in their number.
+    letters = re.sub(ACCENTS, "", normalize("NFC", word.lower()))
+    if not letters:
+        return re.escape(word)
     parts = []
-    for letter in normalize("NFC", word.lower()):
+    for letter in letters:
         base = without_accents(letter)
         variants = {base, base.upper(), letter, letter.upper()}
         variants |= LETTERS.get(base, set())

@@ -265,8 +265,10 @@ def operation(
     )
 
     def decorate(method: Handler) -> Handler:
-        # extend_schema extends this instead of the host's DEFAULT_SCHEMA_CLASS.
+        # extend_schema extends the class that it finds here, or else the host's
+        # DEFAULT_SCHEMA_CLASS.
         method.kwargs = {"schema": OperationSchema}  # type: ignore[attr-defined]
+        # The metrics have this id.
         method.operation_id = operation_id  # type: ignore[attr-defined]
         described = Operation(query, body, responses, errors, failures)
         method.operation = described  # type: ignore[attr-defined]

@@ -285,8 +285,9 @@ class BaseAPIView(APIView):
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
         """Return the error for a write that violated a constraint.
 
-        Either the owner of the token was deleted during the request, and the
-        token with it, or all retries failed.
+        This is InvalidToken if the owner of the token was deleted during the
+        request, and the token with it, or else DatabaseUnavailable, because
+        all retries failed. Without a token, it is the same error.
         """
         if self.request.auth is None:
             return error

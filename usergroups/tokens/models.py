@@ -175,7 +175,8 @@ class TokenQuerySet(WritingQuerySet[T]):
 
         Return each token with its secret, or None in their place if the owner
         already has MAX_ACTIVE_TOKENS active tokens. An owner who is listed
-        twice gets two tokens. Of the count, the same holds as for ``issue()``.
+        twice gets two tokens. Concurrent calls may exceed the maximum, as with
+        ``issue()``.
         """
         rows = self.for_write()
         counts = rows.count_active(owners)
@@ -539,7 +540,7 @@ class Token(NotedModel):
         A second revocation does not change the time of the first.
         """
         tokens = self._tokens.filter(pk=self.pk)
-        tokens.revoke()
+        retry_on_conflict(tokens.revoke, tokens.db)
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 
     def rotate(self, grace: timedelta, *, limited: bool = False) -> "tuple[Token, str]":
@@ -590,6 +591,7 @@ class Token(NotedModel):
     def mark_used(self, request: HttpRequest | Request) -> None:
         """Store the time and client of the last use, at most once a minute."""
         now = timezone.now()
+        # This saves a query. The row may have a later time than this instance.
         if is_recent(self.last_used_at, now):
             return
         write_once_a_minute(self, "last_used_at", now, **client_of(request))

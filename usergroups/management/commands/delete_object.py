@@ -53,6 +53,7 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         model = apps.get_model(options["model"])
         operator = self.get_operator(options["operator"])
+        has_history = apps.is_installed("django.contrib.admin")
         key = model._meta.pk.to_python(options["id"])  # Raises ValidationError.
         rows = model._default_manager.for_write().filter(pk=key)
         row = rows.first()
@@ -68,7 +69,7 @@ class Command(OperatorCommand):
 
         def delete() -> dict[str, int]:
             deleted: dict[str, int] = rows.delete()[1]
-            if deleted and operator is not None:
+            if deleted and operator is not None and has_history:
                 log_deletion(operator, row, deleted)
             return deleted
 

@@ -21,10 +21,12 @@ from usergroups.management.base import OperatorCommand
 
 REFUSED_LINES_AGE = timedelta(days=30)
 
+MAX_DAYS = 365_000  # about a thousand years, before which there are no dates
+
 
 def age(value: str) -> timedelta:
     """Convert an argument, a number of days."""
-    if not 0 < int(value) <= timedelta.max.days:
+    if not 0 < int(value) <= MAX_DAYS:
         raise ArgumentTypeError("must be a number of days")
     return timedelta(days=int(value))
 
