@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from tests.admin.actions import allow_only, open_confirmation, url
+from tests.admin.actions import allow_only, log_in_with, open_confirmation, url
 from tests.admin.german import GERMAN
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import BookmarkFactory
@@ -243,6 +243,15 @@ def test_nothing_is_visible_without_a_role(client, everything):
     assert client.get(url("autocomplete") + query).status_code == 403
     for page in ("import", "export"):
         assert client.get(url(f"bookmarks_bookmark_{page}")).status_code == 403
+
+
+def test_a_filter_does_not_name_rows_that_the_operator_may_not_view(client, everything):
+    key = everything["usergroups_usergroup"].pk
+    page = f"{url('usergroups_event_changelist')}?user_group__id__exact={key}"
+
+    for viewed, is_named in (("usergroup", True), ("apitoken", False)):
+        log_in_with(client, f"view_{viewed}")
+        assert ("Findable" in client.get(page).content.decode()) == is_named
 
 
 def test_a_group_is_not_deleted_without_permission_to_delete_its_bookmarks(

@@ -9,6 +9,7 @@ from django.utils.formats import date_format
 from django.utils.translation import override
 
 from tests.admin.actions import act, url
+from tests.admin.german import GERMAN
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, store_tokens
@@ -82,6 +83,17 @@ def test_the_page_of_a_team_summarizes_its_api_tokens(admin_client):
         today = "yesterday"
     assert summary_on(admin_client, team) == (
         f"0 active, 2 expired, the last {today}, 1 revoked today; never used."
+    )
+
+
+def test_the_day_in_the_summary_is_german(admin_client, user_group):
+    AccessTokenFactory(user_group=user_group, expired=True)
+    at = timezone.now() - timedelta(days=1)
+    user_group.access_tokens.update(expires_at=at)
+    admin_client.defaults |= GERMAN
+
+    assert summary_on(admin_client, user_group) == (
+        "0 aktiv, 1 abgelaufen (gestern); nie verwendet."
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.views.main import ChangeList
-from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
@@ -31,15 +30,12 @@ from .history import (
     operator_name,
     summary_of,
 )
-from .lists import ListFilters, OperatorChangeList, ReadOnlyListAdmin
+from .lists import OperatorChangeList, ReadOnlyListAdmin
 from .pages import ModelAdmin, admin_url, can_view
 from .paginator import display_rows
 
 MAX_OPEN = 100
 """The number of characters of a value above which it is collapsed."""
-
-
-USER_FILTER = ("user", AutocompleteFilter)
 
 
 class ObjectFilter(admin.SimpleListFilter):
@@ -85,7 +81,7 @@ class ChangesAdmin(ReadOnlyListAdmin[LogEntry]):
     is_linked_by_find = True
     list_display = ("action_time", "operator", "changed_object", "change")
     list_filter = (
-        USER_FILTER,
+        ("user", AutocompleteFilter),
         ObjectFilter,
         "action_flag",
         "action_time",
@@ -99,17 +95,6 @@ class ChangesAdmin(ReadOnlyListAdmin[LogEntry]):
         self, request: HttpRequest, **kwargs: object
     ) -> type[ChangeList]:
         return ChangesList
-
-    def get_list_filter(self, request: HttpRequest) -> ListFilters:
-        """Leave out the filter by user for those who may not view accounts,
-        because it offers all accounts.
-
-        They can still filter by a user whom the list shows: the names are
-        links.
-        """
-        if can_view(self.admin_site, request, get_user_model()):
-            return self.list_filter
-        return tuple(each for each in self.list_filter if each != USER_FILTER)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LogEntry]:
         entries = super().get_queryset(request)

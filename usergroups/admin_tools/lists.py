@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.admin.views.main import (
     ERROR_FLAG,
     ORDER_VAR,
@@ -27,7 +28,7 @@ from django.utils.text import capfirst
 
 from .autocomplete import AutocompleteSelect
 from .csv_lists import BYTE_ORDER_MARK, csv_lines, file_name
-from .pages import M, PagesAdmin
+from .pages import M, PagesAdmin, can_view
 from .paginator import MAX_LISTED, BoundedPaginator, newest_rows
 from .search import SearchForm, is_valid_query, rows_to_search
 
@@ -161,6 +162,26 @@ class OperatorListAdmin(PagesAdmin[M]):
         self, request: HttpRequest, **kwargs: object
     ) -> type[ChangeList]:
         return OperatorChangeList
+
+    def get_list_filter(self, request: HttpRequest) -> ListFilters:
+        """Leave out the filters by rows that the user may not view, because
+        they offer all rows and show the name of the chosen one.
+        """
+        visible: list[Any] = []
+        for each in self.list_filter:
+            model = self.filtering_model(each)
+            if model is None or can_view(self.admin_site, request, model):
+                visible.append(each)
+        return tuple(visible)
+
+    def filtering_model(self, each: object) -> Any:
+        """Return the model whose rows an element of ``list_filter`` offers, if
+        any.
+        """
+        if not isinstance(each, tuple):
+            return None
+        field: Any = get_fields_from_path(self.model, each[0])[-1]
+        return field.related_model
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         # SQLite raises OperationalError for a malformed regular expression.

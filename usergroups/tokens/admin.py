@@ -20,7 +20,12 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.cells import badge, relative_time, two_lines
+from usergroups.admin_tools.cells import (
+    badge,
+    relative_time,
+    short_date,
+    two_lines,
+)
 from usergroups.admin_tools.confirmations import requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_rows
@@ -196,7 +201,10 @@ class TokenAdmin(OperatorAdmin[T]):
 
     @admin.display(description=_("expires"), ordering="expires_at")
     def expires(self, token: T) -> str:
-        return relative_time(token.expires_at) or gettext("Never")
+        if token.expires_at is None:
+            return gettext("Never")
+        distance = relative_time(token.expires_at) or ""
+        return two_lines(short_date(token.expires_at), distance)
 
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: T) -> str:
@@ -309,7 +317,8 @@ class TokenAdmin(OperatorAdmin[T]):
         details: list[object] = [self.link_to(row.owner)]
         for name in self.owner_form_fields[1:]:
             details.append(getattr(row, name))
-        expires = format_html("{}: {}", gettext("expires"), self.expires(row))
+        expiry = relative_time(row.expires_at) or gettext("Never")
+        expires = format_html("{}: {}", gettext("expires"), expiry)
         last_used = format_html("{}: {}", gettext("last used"), self.last_used(row))
         details += [self.access(row), row.state.label, expires, last_used]
         details += [row.last_used_address, row.last_used_agent]
