@@ -1,6 +1,6 @@
 """Teams, their user groups and their API tokens."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.core.validators import RegexValidator
@@ -37,6 +37,15 @@ class TeamQuerySet(ErasingQuerySet["Team"]):
     """Deletes teams with their user groups."""
 
     event_lookup = "user_group__team"
+
+    def release_dependants(self, keys: Sequence[Any]) -> None:
+        """Also lock the user groups, so that concurrent inserts of their
+        dependants wait, and then fail.
+        """
+        groups = UserGroup.objects.using(self.db).filter(team__in=keys)
+        to_lock = groups.select_for_update().order_by("pk")
+        list(to_lock.values_list("pk", flat=True))
+        super().release_dependants(keys)
 
 
 class Team(NotedModel):

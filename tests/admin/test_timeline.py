@@ -305,17 +305,22 @@ def test_old_values_are_erased_by_a_command(admin_client, user_group, capsys):
     capsys.readouterr()
     call_command("erase_old_changes", "--days=90")
 
-    assert capsys.readouterr().err == "Erased values of 2 changes and imports.\n"
+    assert capsys.readouterr().err == "Erased 2 old changes and events.\n"
     erased = LogEntry.objects.get(pk=old.pk)
     assert (erased.object_repr, erased.change_message) == ("", "")
     assert (erased.object_id, erased.user.username) == (str(user_group.pk), "admin")
     assert imports.get().refused_lines == ""
     assert imports.get().text == f"{SECRET}.csv"
     assert SECRET in str(LogEntry.objects.values())
+    number_of_events = Event.objects.count()
+    Event.objects.create(at=now - timedelta(days=31))  # a deletion
+
     statements = queries_of(call_command, "erase_old_changes", "--days=30")
-    assert imports.get().text == ""
-    # For each of entries, file names and refused lines a SELECT, and for the
-    # file name an UPDATE and the last SELECT.
+
+    assert not imports.exists()
+    assert Event.objects.count() == number_of_events
+    # For each of entries, events and refused lines a SELECT, and for the event
+    # a DELETE and the last SELECT.
     assert len(statements) == 3 + 2
 
 

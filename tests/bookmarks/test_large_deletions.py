@@ -16,11 +16,12 @@ from tests.bookmarks.factories import (
     BookmarkFactory,
     CollectionFactory,
 )
-from tests.queries import concurrently
+from tests.queries import committed_after_wait, concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.db import deletion
 from usergroups.events import Event
 from usergroups.models import Team, UserGroup
+from usergroups.signals import acting_as
 
 URL = "https://example.com/"
 
@@ -144,6 +145,24 @@ def test_the_command_deletes_without_a_bound(collection, monkeypatch, capsys, la
     assert not type(row).objects.exists()
     report = capsys.readouterr().err.partition("Deleted ")[2]
     assert f"1 {row._meta.label}" in report
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_deletion_of_a_team_waits_for_events_of_its_user_groups(api_token):
+    """Otherwise, it would conflict with each call that adds an event."""
+    group = UserGroupFactory(team=api_token.team)
+
+    def rotate():
+        with acting_as(api_token):
+            UserGroup.objects.rotate_token(group.provided_id, group.scope)
+
+    with committed_after_wait(rotate):
+        statements = queries_of(group.team.delete)
+
+    # a second attempt would lock them again
+    locks = [sql for sql in statements if "FOR UPDATE" in sql]
+    assert ['FROM "usergroups_team"' in sql for sql in locks] == [True, False]
+    assert Event.objects.get().kind == "deleted"
 
 
 def delete_object(label, key, *options):

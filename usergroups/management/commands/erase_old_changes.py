@@ -12,7 +12,6 @@ from django.utils import timezone
 from usergroups.events import (
     CHUNK,
     Event,
-    Kind,
     erase_entries,
     history,
     with_values,
@@ -33,9 +32,10 @@ def age(value: str) -> timedelta:
 
 class Command(OperatorCommand):
     help = (
-        "Erases names and values from older entries of the history, and file names "
-        "from older imports. Who changed which object when is kept. The refused lines "
-        "of imports are always erased after 30 days."
+        "Erases names and values from older entries of the history, and deletes "
+        "older events of timelines. Who changed which object when is kept, and who "
+        "deleted user groups. The refused lines of imports are always erased after "
+        "30 days."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -54,8 +54,9 @@ class Command(OperatorCommand):
             old = with_values(history().filter(action_time__lt=since))
             self.erase(old, erase_entries)
         events = Event.objects.using(router.db_for_write(Event))
-        named = events.filter(kind=Kind.IMPORTED, at__lt=since).exclude(text="")
-        self.erase(named, lambda some: some.update(text=""))
+        # Only the deletions of user groups and teams have no group.
+        old_events = events.filter(at__lt=since).exclude(user_group=None)
+        self.erase(old_events, lambda some: some.delete()[0])
         refused = events.filter(at__lt=now - REFUSED_LINES_AGE)
         refused = refused.exclude(refused_lines="")
         self.erase(refused, lambda some: some.update(refused_lines=""))
@@ -72,4 +73,4 @@ class Command(OperatorCommand):
             rest = rest.filter(pk__gt=keys[-1])
 
     def describe_progress(self) -> str:
-        return f"Erased values of {self.erased:,} changes and imports."
+        return f"Erased {self.erased:,} old changes and events."
