@@ -25,6 +25,7 @@ from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark
 from usergroups.admin_tools.cells import relative_time
+from usergroups.admin_tools.changes import show_object
 from usergroups.admin_tools.find_site import FindSite
 from usergroups.admin_tools.history import message_of
 from usergroups.admin_tools.pages import admin_url, can_view
@@ -268,14 +269,15 @@ class OperatorsSite(FindSite):
 
     def recent_changes(
         self, request: HttpRequest
-    ) -> list[tuple[LogEntry, str, str | None]]:
+    ) -> list[tuple[LogEntry, str, str, str | None]]:
         """Return the latest changes in the admin that the user may see: the
-        entry, its message and the time of each.
+        entry, what was changed, the message and the time of each.
         """
         entries = self.get_model_admin(LogEntry).get_queryset(request)
         latest = entries.select_related("user", "content_type").order_by("-pk")
         changes = []
         for entry in latest[:MAX_CHANGES]:
             time = relative_time(entry.action_time)
-            changes.append((entry, message_of(entry), time))
+            changed = show_object(self, entry)
+            changes.append((entry, changed, message_of(entry), time))
         return changes

@@ -228,6 +228,7 @@ def test_nothing_is_visible_without_a_role(client, everything):
 
     page = client.get(url("index")).content.decode()
     assert "Findable" not in page  # as in the names of the objects
+    assert "You may not view anything yet." in page
     assert "heading" not in page  # as in the id of each panel's heading
     for model in MODELS:
         key = everything[model].pk
