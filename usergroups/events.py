@@ -98,10 +98,11 @@ def owners(rows: Iterable[Any]) -> Counter[int]:
     """
     numbers = Counter[int]()
     for row in rows:
+        key = getattr(row, "user_group_id", None)
         if is_user_group(row):
-            numbers[row.pk] += 1
-        elif hasattr(row, "user_group_id"):
-            numbers[row.user_group_id] += 1
+            key = row.pk
+        if key is not None:
+            numbers[key] += 1
     return numbers
 
 

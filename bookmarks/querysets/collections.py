@@ -229,7 +229,9 @@ def additions(
     for each in duplicates:
         key = collection.pk, bytes(each.url_digest)
         values = {"tags": each.tags, "note": each.note}
-        first = wanted.setdefault(key, values)
-        merged, _dropped_tags = merge(first, values)
-        first.update(merged)
+        if key in wanted:
+            merged, _dropped_tags = merge(wanted[key], values)
+            wanted[key].update(merged)
+        else:
+            wanted[key] = values
     return wanted

@@ -18,7 +18,7 @@ from tests.bookmarks.factories import (
 )
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.events import Event
+from usergroups.events import Event, owners
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -204,6 +204,12 @@ def test_operators_see_the_events_about_models_that_they_may_view(
     shown = len(page.context["cl"].result_list) if number else 0
     assert shown == number
     assert client.get(lines).status_code == (200 if number == 2 else 404)
+
+
+def test_rows_without_a_user_group_have_no_events(user_group):
+    rows = [user_group, Bookmark(user_group=user_group), Bookmark(), user_group.team]
+
+    assert owners(rows) == {user_group.pk: 2}
 
 
 @pytest.mark.parametrize("key", ["x", "00000000-0000-7000-8000-000000000000"])
