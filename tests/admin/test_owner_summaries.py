@@ -56,7 +56,7 @@ def test_the_page_of_a_user_group_explains_refused_calls(
         "2 active, 1 expired yesterday, 2 revoked, the last by admin today; "
         "last used 2 hours ago from 192.0.2.7. "
         f"{expired}: Calls refused in 14 minutes since {date_format(since, 'l')}, "
-        f"{date_format(since, 'DATE_FORMAT')} (token expired), the last 0 minutes ago."
+        f"{date_format(since, 'DATE_FORMAT')} (token expired), the last just now."
     )
 
 

@@ -377,8 +377,7 @@ def test_the_page_of_a_rotated_token_says_what_replaced_it_and_by_whom(
     page_of_successor = page_of(admin_client, successor)
 
     assert state_and_explanation(page) == (
-        "Expired 0 minutes ago. Calls get 401. "
-        f"Replaced by {successor} 0 minutes ago by admin."
+        f"Expired just now. Calls get 401. Replaced by {successor} just now by admin."
     )
     assert state_and_explanation(page_of_successor) == (
         f"Active The token works. It can read and write. It replaces {token}."
@@ -393,8 +392,8 @@ def test_a_token_that_was_rotated_by_the_api_says_what_replaced_it(admin_client)
     ApiToken.objects.filter(pk=successor.pk).update(name="Renamed")
 
     assert state_and_explanation(page_of(admin_client, token)) == (
-        "Expired 0 minutes ago. Calls get 401. "
-        f"Replaced by {successor.hint}… Renamed 0 minutes ago."
+        "Expired just now. Calls get 401. "
+        f"Replaced by {successor.hint}… Renamed just now."
     )
 
 
@@ -414,7 +413,7 @@ def test_the_page_of_a_revoked_token_says_who_revoked_it(admin_client):
     act(admin_client, "usergroups_apitoken", "revoke", token)
 
     assert state_and_explanation(page_of(admin_client, token)) == (
-        "Revoked 0 minutes ago by admin. Calls get 401. Issue a new token"
+        "Revoked just now by admin. Calls get 401. Issue a new token"
     )
 
 

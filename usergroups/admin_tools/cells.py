@@ -1,6 +1,6 @@
 """The HTML of cells, such as badges and times."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -55,12 +55,15 @@ def date_with_weekday(at: datetime) -> str:
 
 
 def relative_time(at: datetime | None) -> str | None:
-    """Return HTML such as "in 3 days" or "2 hours ago", in the largest unit
-    only.
+    """Return HTML such as "in 3 days", "2 hours ago" or "just now", in the
+    largest unit only.
     """
     if at is None:
         return None
-    if at <= timezone.now():
+    now = timezone.now()
+    if now - timedelta(minutes=1) < at <= now:
+        text = gettext("just now")
+    elif at <= now:
         distance = timesince(at, time_strings=UNITS, depth=1)
         text = gettext("%(time)s ago") % {"time": distance}
     else:
