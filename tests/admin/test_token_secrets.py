@@ -290,4 +290,4 @@ def test_the_confirmation_tells_who_owns_and_who_uses_the_token(admin_client):
         described
         == f"{token} · {token.team.name} · Testing · Read · Active · expires: Never"
     )
-    assert client.endswith("ago · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt;")
+    assert client.endswith("just now · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt;")
