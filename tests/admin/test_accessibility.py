@@ -328,7 +328,7 @@ COLORS = {**OPTIONS, "runOnly": ["color-contrast", "link-in-text-block"]}
 
 EVERYTHING = [
     (1440, "light", OPTIONS),
-    (1024, "dark", OPTIONS),
+    (1024, "dark", COLORS),
     (360, "light", OPTIONS),
     (360, "dark", COLORS),
 ]
