@@ -153,6 +153,7 @@ def record_call(
 
     Do nothing for another actor, because the admin records what operators do.
     """
+    # Of all actors, only tokens have a hint.
     if hasattr(current_actor.get(), "hint"):
         record(new_events(kind, model, numbers, text=text), using)
 

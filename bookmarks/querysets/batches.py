@@ -291,6 +291,7 @@ class BatchQuerySet(UniqueKeyQuerySet):
             of_group = self.filter(user_group=user_group)
             of_group.bulk_update(bookmarks, [*names, "updated_at"])
             return
+        # One statement with all values as JSON takes a fraction of the time.
         written = ("id", *names)
         rows = []
         for bookmark in bookmarks:
