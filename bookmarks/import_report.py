@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
-from bookmarks.files import FileRecord
+from bookmarks.files import FileRecord, Problem
 from usergroups.csv_cells import csv_line
 
 MAX_REASONS = 100
@@ -18,10 +18,19 @@ MAX_TEXT = 500  # characters of the URL or title of a refused record
 MAX_NAMES = 100
 MAX_NAME_LENGTH = 255  # characters
 MAX_COLLECTIONS = 200  # names of new collections
+OTHER_REASONS = Problem(gettext_noop("Other reasons."))
 OTHER_NAMES = "…"
 """The name under which all further names are counted together after MAX_NAMES
 names.
 """
+
+
+def translated(reason: str) -> str:
+    """Return why a file or a record cannot be read in the active language."""
+    if not isinstance(reason, Problem):
+        return reason
+    values = reason.values.items()
+    return _(reason.text) % {name: translated(value) for name, value in values}
 
 
 def printable(text: str) -> str:
@@ -189,18 +198,18 @@ class Report:
     def refuse(self, record: FileRecord, reason: str) -> None:
         """Count a record that was refused, and keep the first ones."""
         self.refused += 1
-        reason = printable(reason)
         if len(self.refused_records) < MAX_RECORDS:
             url = beginning(record, "url")
             title = beginning(record, "title")
-            refused = RefusedRecord(record.line, url, title, reason)
-            self.refused_records.append(refused)
-        if (
-            reason not in self.refusals_by_reason
-            and len(self.refusals_by_reason) >= MAX_REASONS
-        ):
-            reason = _("Other reasons.")
-        refusal = self.refusals_by_reason.setdefault(reason, Refusal(reason))
+            shown = printable(translated(reason))
+            self.refused_records.append(RefusedRecord(record.line, url, title, shown))
+        refusals = self.refusals_by_reason
+        if reason not in refusals:
+            if len(refusals) >= MAX_REASONS:
+                reason = OTHER_REASONS
+            shown = printable(translated(reason))
+            refusals.setdefault(reason, Refusal(shown))
+        refusal = refusals[reason]
         refusal.count += 1
         if len(refusal.lines) < MAX_LINES:
             refusal.lines.append(record.line)

@@ -26,7 +26,6 @@ from bookmarks.files import (
     CollectionRecord,
     FileRecord,
     InvalidRecord,
-    Problem,
     UnreadableFile,
     parse_date,
 )
@@ -47,7 +46,7 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.events import MAX_TEXT, Kind, new_events, record
 from usergroups.models import UserGroup
 
-from .import_report import Report, printable, refused_lines
+from .import_report import Report, printable, refused_lines, translated
 
 logger = logging.getLogger(__name__)
 
@@ -65,14 +64,6 @@ NEW = gettext_noop("new")
 UPDATED = gettext_noop("updated")
 EXISTING = gettext_noop("already existed")
 REFUSED = gettext_noop("refused")
-
-
-def translated(reason: str) -> str:
-    """Return why a file or a record cannot be read in the active language."""
-    if not isinstance(reason, Problem):
-        return reason
-    values = reason.values.items()
-    return _(reason.text) % {name: translated(value) for name, value in values}
 
 
 @contextmanager
@@ -278,7 +269,7 @@ def valid_rows(
             try:
                 row = _row(record, report, with_collections)
             except ValueError as error:
-                report.refuse(record, str(error))
+                report.refuse(record, error.args[0])
                 if report.refused == MAX_REFUSED:
                     report.error = _stopped_by_refusals(record.line)
                     return
@@ -313,7 +304,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     Raises ValueError with the reason if the record is invalid.
     """
     if isinstance(record, InvalidRecord):
-        raise ValueError(translated(record.reason))
+        raise ValueError(record.reason)
     name = ""
     if with_collections and record.collection:
         name = shortened(record.collection, MAX_COLLECTION_NAME_LENGTH)

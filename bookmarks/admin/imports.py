@@ -25,7 +25,8 @@ from bookmarks.files import (
     open_content,
     read,
 )
-from bookmarks.imports import rolled_back_if, store, translated
+from bookmarks.import_report import translated
+from bookmarks.imports import rolled_back_if, store
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import autocomplete_field, set_query_params
 from usergroups.admin_tools.pages import let_browsers_go_back

@@ -17,8 +17,8 @@ from bookmarks.files import (
     open_content,
     read,
 )
-from bookmarks.import_report import Report
-from bookmarks.imports import copied, store, translated
+from bookmarks.import_report import Report, translated
+from bookmarks.imports import copied, store
 from usergroups.api.bodies import read_chunks
 from usergroups.api.errors import MissingField, failure
 from usergroups.api.requests import APIRequest
