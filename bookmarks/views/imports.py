@@ -76,7 +76,7 @@ class ImportView(AccessTokenView):
             return report
         collection = query.get("collection")
         deadline = self.request.deadline
-        records = read(content, format_name, encoding, deadline)
+        records = read(content, format_name, encoding)
         try:
             with self.require_collection(collection):
                 store(
