@@ -1,8 +1,8 @@
 """API errors of the rotation of tokens."""
 
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, Throttled
 
-from .models import MAX_ACTIVE_TOKENS
+from .models import MAX_ACTIVE_TOKENS, MAX_ROTATIONS
 
 
 class AlreadyRotated(APIException):
@@ -21,4 +21,10 @@ class TooManyTokensToRotate(APIException):
     default_detail = (
         f"The owner of the token already has {MAX_ACTIVE_TOKENS:,} active tokens. "
         "Rotate the token without a grace period, or revoke other tokens first."
+    )
+
+
+class TooManyRotationsOfToken(Throttled):
+    default_detail = (
+        f"A token and its successors can be rotated {MAX_ROTATIONS} times an hour."
     )

@@ -14,8 +14,12 @@ from rest_framework.response import Response
 from usergroups.api.views import BaseAPIView
 
 from .authentication import TokenAuthentication
-from .exceptions import AlreadyRotated, TooManyTokensToRotate
-from .models import Token, TooManyTokens
+from .exceptions import (
+    AlreadyRotated,
+    TooManyRotationsOfToken,
+    TooManyTokensToRotate,
+)
+from .models import Token, TooManyRotations, TooManyTokens
 from .permissions import TokenPermission
 from .serializers import SuccessorEnvelope, TokenRotationSerializer
 
@@ -63,7 +67,7 @@ class RotateTokenView(TokenView):
         """Rotate the token of the request, and return a response with its
         successor.
 
-        Raises AlreadyRotated or TooManyTokens.
+        Raises AlreadyRotated, TooManyTokens or TooManyRotationsOfToken.
         """
         token = cast(Token, request.auth)
         grace = timedelta(seconds=self.validated().get("grace", 0))
@@ -71,6 +75,8 @@ class RotateTokenView(TokenView):
             successor, secret = token.rotate(grace, limited=True)
         except type(token).DoesNotExist:
             raise AlreadyRotated from None
+        except TooManyRotations as error:
+            raise TooManyRotationsOfToken(error.wait.total_seconds()) from None
         # for this response only
         successor.secret = secret  # type: ignore[attr-defined]
         location = escape_uri_path(self.request.path).rpartition("/")[0]
