@@ -1,13 +1,19 @@
-"""All migrations can be reversed and applied again, on a database of the kind
-that the tests run on.
+"""Landed migrations are never changed, and all migrations can be reversed and
+applied again, on a database of the kind that the tests run on.
 """
 
+import hashlib
 from contextlib import closing
 
+import pytest
 from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from tests.bookmarks_service.service import empty_database
+from tests.documents import ROOT
+
+LANDED = ROOT / "tests/landed_migrations.txt"
+"""The digests of the migrations, whose first line says what it is for."""
 
 
 def migrate(database, *targets):
@@ -56,3 +62,20 @@ def test_all_migrations_are_reversed_and_applied_again(
             migrate(database)
             assert schema(database) == before
         del connections["migrated"]
+
+
+@pytest.mark.database_independent
+def test_landed_migrations_are_not_changed():
+    digests = {
+        str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for app in ("bookmarks", "usergroups")
+        for path in (ROOT / app / "migrations").glob("[0-9]*.py")
+    }
+    _, *lines = LANDED.read_text().splitlines()
+    landed = dict(reversed(line.split()) for line in lines)
+
+    new = digests.keys() - landed.keys()
+    assert not new, f"Add to {LANDED.name}: " + ", ".join(
+        f"{digests[path]}  {path}" for path in new
+    )
+    assert digests == landed, "A landed migration differs. Write a new one instead."

@@ -77,7 +77,7 @@ class ImportView(AccessTokenView):
             return report
         collection = query.get("collection")
         deadline = self.request.deadline
-        records = read(content, format_name, encoding, deadline)
+        records = read(content, format_name, encoding)
         try:
             store(
                 self.user_group,
