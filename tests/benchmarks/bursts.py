@@ -85,7 +85,7 @@ async def repeat(port, authorization, kind, found):
     refused.
     """
     while True:
-        status, seconds = await respond(port, authorization, kind)
+        status, _ = await respond(port, authorization, kind)
         found[status] += 1
         if status == 429:
             await asyncio.sleep(1)
@@ -140,7 +140,13 @@ async def measure(service, ports, other):
                 flush=True,
             )
     port = service.port
-    for clients, kind in [(0, post), (16, post), (100, post), (200, post), (16, search)]:
+    for clients, kind in [
+        (0, post),
+        (16, post),
+        (100, post),
+        (200, post),
+        (16, search),
+    ]:
         text = await beside(clients, port, token, kind, other)
         print(f"others beside {clients:3} {kind.__name__:6} {text}", flush=True)
     if service.database_url.startswith("sqlite"):
