@@ -4,7 +4,7 @@ DRF calls ``initial``, which checks the request, and then the method of the
 subclass, which calls ``validated`` and ``respond``.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from typing import Any, ClassVar, NoReturn, cast
@@ -61,7 +61,7 @@ class BaseAPIView(APIView):
 
     A subclass sets ``authentication_classes`` and ``permission_classes``. The
     authentication sets ``request.auth`` to an object with an ``owner``, which
-    is a model instance.
+    is a model instance, and a ``team_id``.
 
     It sets every DRF policy itself, so that the API does not depend on the
     host's REST_FRAMEWORK setting.
@@ -139,7 +139,7 @@ class BaseAPIView(APIView):
         self, request: HttpRequest, *args: object, **kwargs: object
     ) -> HttpResponseBase:
         # The limits that count this call, with the owner that it counts for.
-        self.counted_by: list[tuple[ConcurrencyLimit, Model]] = []
+        self.counted_by: list[tuple[ConcurrencyLimit, Hashable]] = []
         # The actor is unknown until initial() has authenticated the token.
         actor_before = actor.set(None)
         try:
@@ -210,20 +210,23 @@ class BaseAPIView(APIView):
         raise NotAuthenticated
 
     def limit_calls_in_progress(self, request: APIRequest) -> None:
-        """Count the call against the limits of its owner until it ends.
+        """Wait until the limits allow the call, and count it until it ends.
 
         Raises Throttled. The body has not been read yet. If a body of unknown
-        size turns out to be large, the call becomes a costly one then.
+        size turns out to be large, the call becomes a costly one then. A
+        costly call waits for that limit first, so that the other calls of its
+        owner go on.
         """
-        self.count_by(ANY_CALLS)
+        token: Any = request.auth
+        count_as_costly = partial(self.count_by, COSTLY_CALLS, token.team_id)
         if self.is_costly(request):
-            self.count_by(COSTLY_CALLS)
+            count_as_costly()
         elif request.content_length is None:
-            request.on_large_body = partial(self.count_by, COSTLY_CALLS)
+            request.on_large_body = count_as_costly
+        self.count_by(ANY_CALLS, self.token_owner)
 
-    def count_by(self, limit: ConcurrencyLimit) -> None:
+    def count_by(self, limit: ConcurrencyLimit, owner: Hashable) -> None:
         """Count the call by this limit until it ends. Raises Throttled."""
-        owner = self.token_owner
         limit.begin(owner)
         self.counted_by.append((limit, owner))
 
