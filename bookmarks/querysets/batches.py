@@ -103,7 +103,7 @@ class BatchQuerySet(UniqueKeyQuerySet):
             # owner of their unique key.
             owner = owners.setdefault(new_keys[key], key)
             if owner != key:
-                results[key] = (Duplicate(owner), False)
+                results[key] = (Duplicate(owner, ["collection"]), False)
                 continue
             has_moved = bookmark.unique_key != new_keys[key]
             results[key] = (bookmark, has_moved)

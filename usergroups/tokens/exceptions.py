@@ -1,8 +1,12 @@
 """API errors of the rotation of tokens."""
 
-from rest_framework.exceptions import APIException, Throttled
+from math import ceil
 
-from .models import MAX_ACTIVE_TOKENS, MAX_ROTATIONS
+from rest_framework.exceptions import APIException
+
+from usergroups.api.errors import Explanation
+
+from .models import MAX_ACTIVE_TOKENS, MAX_ROTATIONS, TooManyRotations
 
 
 class AlreadyRotated(APIException):
@@ -24,7 +28,18 @@ class TooManyTokensToRotate(APIException):
     )
 
 
-class TooManyRotationsOfToken(Throttled):
+class TooManyRotationsOfToken(Explanation):
+    """Calls rotate a token and its successors at most MAX_ROTATIONS times an
+    hour.
+    """
+
+    status_code = 429
+    default_code = "throttled"
     default_detail = (
         f"A token and its successors can be rotated {MAX_ROTATIONS} times an hour."
     )
+
+    def __init__(self, cause: TooManyRotations) -> None:
+        super().__init__(cause)
+        # for the header Retry-After
+        self.wait = ceil(cause.wait.total_seconds())
