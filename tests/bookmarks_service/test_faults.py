@@ -210,7 +210,6 @@ def test_an_export_ends_after_its_client_has_gone(impatient_service, cluster):
         other.execute("LOCK TABLE bookmarks_bookmark IN ACCESS EXCLUSIVE MODE")
         clients = [service.connect(request) for _ in range(3)]
         wait_until(lambda: observer.execute(waiting, [0]).fetchone()[0] == 3)
-        assert service.send(request).startswith(b"HTTP/1.1 429 ")
         for client in clients:
             client.close()
         # until the time limit of two seconds has passed
