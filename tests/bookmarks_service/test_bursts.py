@@ -10,7 +10,6 @@ from tests.bookmarks_service.service import Service, empty_database
 from tests.programs import require
 from tests.servers import TIMEOUT
 
-
 PATIENT = f"""
 from bookmarks_service.settings import *
 from usergroups.api import concurrency
