@@ -88,7 +88,10 @@ def attacks_of(owner: Owner, other: Owner) -> dict[str, Attack]:
     ids = [str(owner.bookmarks[0].pk)] * 1000
     move = json.dumps({"ids": ids, "collection": None})
     csv = "url,a,b\n" + 'a"b,"c\n' * 2000
-    names = [{"id": str(n), "name": "/ " * 100 + "x", "parentId": str(n - 1)} for n in range(100)]
+    names = [
+        {"id": str(n), "name": "/ " * 100 + "x", "parentId": str(n - 1)}
+        for n in range(100)
+    ]
     lists = [each["id"] for each in names]
     folders = {"lists": names, "bookmarks": [{"url": one, "lists": lists}] * 10}
     put = json.dumps({"user_group_id": owner.user_group.provided_id, "name": "UNIQUE"})
@@ -208,7 +211,9 @@ def attacked(port: int, name: str, chosen: Attack, found: Counter[int]):
         process.join()
 
 
-def measure(port: int, calls: list[Call], seconds: float) -> tuple[list[float], Counter[int]]:
+def measure(
+    port: int, calls: list[Call], seconds: float
+) -> tuple[list[float], Counter[int]]:
     """Make the calls in turn, and return how long they took, in ms, and the
     number of each status.
     """
@@ -261,7 +266,9 @@ def deployment(folder: Path):
             "SECRET_KEY": "x" * 50,
             "CACHE_URL": stack.enter_context(redis_server(folder)),
         }
-        web = stack.enter_context(Service(folder, url, **variables, GRANIAN_WORKERS="2"))
+        web = stack.enter_context(
+            Service(folder, url, **variables, GRANIAN_WORKERS="2")
+        )
         bulk = Service(folder, url, **variables, GRANIAN_WORKERS="1")
         bulk.start()
         stack.callback(bulk.stop)
@@ -294,10 +301,25 @@ def main(arguments: list[str]) -> None:
         )
         calls = [
             Call("GET", f"/v1/bookmarks/{victim.bookmarks[0].pk}", victim.bearer),
-            Call("POST", "/v1/bookmarks", victim.bearer, '{"url": "https://a.test/UNIQUE"}'),
-            Call("PUT", "/api/user", victim.token, '{"user_group_id": "victim", "name": "UNIQUE"}'),
+            Call(
+                "POST",
+                "/v1/bookmarks",
+                victim.bearer,
+                '{"url": "https://a.test/UNIQUE"}',
+            ),
+            Call(
+                "PUT",
+                "/api/user",
+                victim.token,
+                '{"user_group_id": "victim", "name": "UNIQUE"}',
+            ),
         ]
-        batch = Call("POST", "/v1/bookmarks/batch", victim.bearer, '{"bookmarks": [{"url": "https://a.test/UNIQUE"}]}')
+        batch = Call(
+            "POST",
+            "/v1/bookmarks/batch",
+            victim.bearer,
+            '{"bookmarks": [{"url": "https://a.test/UNIQUE"}]}',
+        )
         connection.close()
         measure(port, calls, 2)
         for title, each in attacks_of(attackers, others).items():

@@ -1,4 +1,3 @@
-import gc
 import logging
 import signal
 import sys
@@ -6,7 +5,6 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import dj_database_url
 from django.core.management import call_command
@@ -14,24 +12,12 @@ from django.db import connection
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
-from tests.bookmarks.factories import AccessTokenFactory
 from tests.bookmarks_service.service import empty_database
 from tests.operations import OPERATIONS
-from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 
-from .calls import FULL, SHORT, Search, Size
+from .calls import FULL, SHORT, Search
 from .measuring import Cost, Request
 from .pages import Pages
-
-
-def create_search(document: dict[str, Any], size: Size) -> Search:
-    """Create the tokens, and return a search that calls with them."""
-    user_group = UserGroupFactory()
-    api_token = ApiTokenFactory(team=user_group.team)
-    access_token = AccessTokenFactory(user_group=user_group)
-    tokens = {"api": f"Token {api_token.secret}", "v1": f"Bearer {access_token.secret}"}
-    client = Client(raise_request_exception=False, SERVER_NAME="localhost")
-    return Search(document, client, tokens, size)
 
 
 def report(costs: Iterable[tuple[str, Request, Cost]]) -> int:
@@ -67,8 +53,8 @@ def main(arguments: list[str]) -> None:
         connection.settings_dict["NAME"] = dj_database_url.parse(url)["NAME"]
         call_command("migrate", verbosity=0)
         document = SchemaGenerator().get_schema(request=None, public=True)
-        search = create_search(document, size)
-        too_high = report(search.costs(names or list(OPERATIONS)))
+        search = Search.create(document, size)
+        too_high = report(search.costs(names or OPERATIONS))
         client = Client(raise_request_exception=False, SERVER_NAME="localhost")
         too_high += report(Pages(client, size).costs(names))
         connection.close()

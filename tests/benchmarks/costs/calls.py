@@ -1,7 +1,7 @@
 """Calls of every operation of the API with extreme values."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -9,14 +9,17 @@ from urllib.parse import quote, urlencode
 from django.test import Client
 
 from tests.benchmarks import readers
+from tests.bookmarks.factories import AccessTokenFactory
 from tests.bookmarks_service.calls import CALLS, Call, operations_of, resolved
 from tests.operations import OPERATIONS
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 
 from .extremes import LONG_AGO, MEMBERS, TEXTS, Extremes, encoded
 from .measuring import MIB, Cost, Request, answer, measured
 
 MAX_HEADER = 32 * 1024  # bytes
 MAX_QUERY = 24 * 1024  # bytes
+
 
 class Size(NamedTuple):
     """How much a search sends and stores."""
@@ -31,6 +34,10 @@ class Size(NamedTuple):
     """bytes"""
     largest_file: int
     largest_form: int
+    lists: list[str]
+    """The kinds of lists of the admin to which it sends every parameter."""
+    lookups: list[str]
+    """What it appends to the name of each field of a list."""
     rows: dict[str, int]
     """The number of large rows that each operation creates."""
 
@@ -43,6 +50,9 @@ KEYS = {
 }
 """The field that is unique, for each operation that creates a row."""
 
+LAST = ("delete_bookmark", "delete_collection")
+"""The operations that delete the rows again."""
+
 FULL = Size(
     [*TEXTS],
     MEMBERS,
@@ -50,9 +60,11 @@ FULL = Size(
     8 * MIB,
     MIB,
     MIB,
+    ["changelist", "csv"],
+    ["", "__contains", "__iregex", "__in"],
     {
         "create_user_group": 20,
-        "issue_access_token": 1000,
+        "issue_access_token": 900,
         "create_collection": 1000,
         "create_bookmark": 300,
     },
@@ -64,6 +76,8 @@ SHORT = Size(
     16 * 1024,
     0,
     16 * 1024,
+    ["changelist"],
+    ["__contains"],
     {
         "create_user_group": 5,
         "issue_access_token": 10,
@@ -96,15 +110,37 @@ class Search:
         self.answers: dict[str, Any] = {}
         """The last answer of each operation."""
 
-    def costs(self, names: list[str]) -> Iterator[tuple[str, Request, Cost]]:
+    @classmethod
+    def create(cls, document: dict[str, Any], size: Size) -> "Search":
+        """Create the tokens, and return a search that calls with them."""
+        user_group = UserGroupFactory()
+        api_token = ApiTokenFactory(team=user_group.team)
+        access_token = AccessTokenFactory(user_group=user_group)
+        tokens = {
+            "api": f"Token {api_token.secret}",
+            "v1": f"Bearer {access_token.secret}",
+        }
+        client = Client(raise_request_exception=False, SERVER_NAME="localhost")
+        return cls(document, client, tokens, size)
+
+    def costs(self, names: Iterable[str]) -> Iterator[tuple[str, Request, Cost]]:
         """Yield the calls of these operations and what they took."""
-        done = set()
+        left = {*names}
         for call in CALLS:
             name = call.operation
-            if name in names and name not in done:
+            if name in left:
                 for request in self.requests(call):
                     yield name, request, measured(self.client, request)
-            done.add(name)
+                left.remove(name)
+                if not left:
+                    return
+            self.make(call)
+
+    def fill(self) -> None:
+        """Create the rows, without measuring anything."""
+        for call in CALLS:
+            if call.operation in LAST:
+                return
             self.make(call)
 
     def make(self, call: Call) -> None:
@@ -180,11 +216,15 @@ class Search:
                 )
         if schema:
             for extreme in self.extremes.of(schema, base, self.room(name)):
-                yield self.request(name, extreme.name, parameters, extreme.text.encode())
+                yield self.request(
+                    name, extreme.name, parameters, extreme.text.encode()
+                )
         elif call.file and self.size.largest_file:
             for format_name, inputs in readers.INPUTS.items():
                 for input_name, (beginning, part) in inputs.items():
-                    file = readers.GeneratedFile(beginning, part, self.size.largest_file)
+                    file = readers.GeneratedFile(
+                        beginning, part, self.size.largest_file
+                    )
                     yield self.request(
                         name,
                         f"{format_name}: {input_name}",

@@ -92,9 +92,7 @@ class Extremes:
                 yield Extreme(f"{name}: {extreme.name}", json_object(changed.items()))
             value = fields.get(name, "null")
             repeated = [(name, value)] * (room // (len(name) + len(value) + 4))
-            yield Extreme(
-                f"{name} repeated", json_object([*fields.items(), *repeated])
-            )
+            yield Extreme(f"{name} repeated", json_object([*fields.items(), *repeated]))
         unknown = [(f"unknown{number}", "[]") for number in range(room // 20)]
         yield Extreme("unknown fields", json_object([*fields.items(), *unknown]))
 
@@ -136,7 +134,7 @@ class Extremes:
             return fitting([*known, *others], room)
         if is_type(schema, "object"):
             value = self.largest(schema["additionalProperties"], None, room)
-            size = len(encoded(value)) + 10
+            size = len(encoded(value).encode()) + 10
             return {str(key): value for key in range(room // size)}
         if is_type(schema, "string") and "maxLength" in schema:
             text = f"{base or ''}{number}"
@@ -159,7 +157,11 @@ class Extremes:
                 value[name] = None
                 continue
             # Nothing is known about valid texts without a maximum, such as ids.
-            if name not in base and is_type(field, "string") and "maxLength" not in field:
+            if (
+                name not in base
+                and is_type(field, "string")
+                and "maxLength" not in field
+            ):
                 continue
             share = left if not is_type(field, "object") else left // 2
             value[name] = self.largest(field, base.get(name), share, number)
@@ -172,7 +174,7 @@ class Extremes:
         """
         schema = self.resolved(schema)
         if "properties" in schema:
-            required = {name: None for name in schema.get("required", [])}
+            required = dict.fromkeys(schema.get("required", []))
             return {
                 name: self.numbered(schema["properties"][name], value, number)
                 for name, value in {**required, **(base or {})}.items()
@@ -226,7 +228,7 @@ def unusual(room: int, members: Iterable[str]) -> Iterator[Extreme]:
 
 
 def encoded(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def json_object(fields: Any) -> str:
@@ -241,7 +243,7 @@ def fitting(values: Any, room: int) -> list[Any]:
     """Return as many of the values as have ``room`` bytes together."""
     chosen = []
     for value in values:
-        room -= len(encoded(value).encode())
+        room -= len(encoded(value).encode()) + 1
         if room < 0 and chosen:
             break
         chosen.append(value)

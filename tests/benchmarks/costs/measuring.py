@@ -106,7 +106,9 @@ def measured(client: Client, request: Request) -> Cost:
     cost = measured_once(client, request)
     for _ in range(2):
         if cost.is_too_high and cost.seconds < MAX_SECONDS:
-            cost = min(cost, measured_once(client, request), key=lambda each: each.share)
+            cost = min(
+                cost, measured_once(client, request), key=lambda each: each.share
+            )
     return cost
 
 

@@ -29,8 +29,6 @@ LIST_PARAMETERS = [
 ]
 """Those of Django's lists."""
 
-LOOKUPS = ["", "__contains", "__iregex", "__in"]
-
 MAX_VALUE = 8 * 1024
 """The length of a parameter."""
 
@@ -64,9 +62,10 @@ def url_names(patterns: Any) -> Iterator[tuple[str, list[str]]]:
         if hasattr(pattern, "url_patterns"):
             yield from url_names(pattern.url_patterns)
         elif pattern.name:
-            yield pattern.name, [*pattern.pattern.converters] or [
-                *pattern.pattern.regex.groupindex
-            ]
+            yield (
+                pattern.name,
+                [*pattern.pattern.converters] or [*pattern.pattern.regex.groupindex],
+            )
 
 
 class Pages:
@@ -121,7 +120,7 @@ class Pages:
         """Yield the requests for these pages and what they took."""
         for name, path in self.paths():
             page = f"admin:{name}"
-            if names and page not in names:
+            if names and not page.startswith(tuple(names)):
                 continue
             for request in self.requests(name, path):
                 yield page, request, measured(self.client, request)
@@ -135,7 +134,7 @@ class Pages:
         parameters = {**found.parameters}
         model_admin = self.models.get(name.rpartition("_")[0])
         kind = name.rpartition("_")[2]
-        if model_admin is not None and kind in ("changelist", "csv"):
+        if model_admin is not None and kind in self.size.lists:
             parameters |= self.list_parameters(model_admin)
         if name == "autocomplete":
             yield from self.completions(path)
@@ -160,7 +159,7 @@ class Pages:
         for each in changes.filter_specs:
             names += each.expected_parameters()
         for field in model_admin.opts.get_fields():
-            names += [f"{field.name}{lookup}" for lookup in LOOKUPS]
+            names += [f"{field.name}{lookup}" for lookup in self.size.lookups]
         columns = range(len(model_admin.list_display))
         order = ".".join(str(column) for column in columns)
         return dict.fromkeys(names, "") | {"o": order, "q": "a b c d e"}
