@@ -58,8 +58,10 @@ class BatchQuerySet(UniqueKeyQuerySet):
         """Move bookmarks to ``collection``, or out of their collections if it
         is None, and return a result for each id.
 
-        Raises IntegrityError if the collection is deleted.
+        Raises ValidationError if the collection belongs to another user group,
+        and IntegrityError if it is deleted.
         """
+        self.model(user_group=user_group, collection=collection).clean()
         keys = [parse_public_id(public_id) for public_id in public_ids]
         valid_keys = list(dict.fromkeys(key for key in keys if key))
         bookmarks = self.for_write().filter(user_group=user_group)
@@ -101,7 +103,7 @@ class BatchQuerySet(UniqueKeyQuerySet):
             # owner of their unique key.
             owner = owners.setdefault(new_keys[key], key)
             if owner != key:
-                results[key] = (Duplicate(owner), False)
+                results[key] = (Duplicate(owner, ["collection"]), False)
                 continue
             has_moved = bookmark.unique_key != new_keys[key]
             results[key] = (bookmark, has_moved)
