@@ -34,6 +34,8 @@ class Size(NamedTuple):
     """bytes"""
     largest_file: int
     largest_form: int
+    is_each_field_alone: bool
+    """Whether it sends the fields of a page also one by one."""
     lists: list[str]
     """The kinds of lists of the admin to which it sends every parameter."""
     lookups: list[str]
@@ -60,6 +62,7 @@ FULL = Size(
     8 * MIB,
     MIB,
     MIB,
+    True,
     ["changelist", "csv"],
     ["", "__contains", "__iregex", "__in"],
     {
@@ -70,12 +73,13 @@ FULL = Size(
     },
 )
 SHORT = Size(
-    ["emoji", "quotes and commas"],
+    ["emoji"],
     ["[]"],
     1,
     16 * 1024,
     0,
     16 * 1024,
+    False,
     ["changelist"],
     ["__contains"],
     {

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from django.contrib import admin
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -138,15 +138,19 @@ class Pages:
             parameters |= self.list_parameters(model_admin)
         if name == "autocomplete":
             yield from self.completions(path)
-        # A form may be sent to a page of another name.
-        parameters |= found.fields
+        known = {**parameters, **found.fields}
+        if self.size.is_each_field_alone:
+            parameters = known
+        yield self.get("all", path, known)
+        for title in self.size.texts:
+            text = long_text(title, MAX_VALUE // max(1, len(known)))
+            yield self.get(f"all: {title}", path, dict.fromkeys(known, text))
         for parameter, value in parameters.items():
             if value:
                 yield self.get(f"{parameter}: {value[:30]}", path, {parameter: value})
             for title in self.size.texts:
-                text = TEXTS[title] * (MAX_VALUE // len(TEXTS[title].encode()) // 3)
+                text = long_text(title, MAX_VALUE)
                 yield self.get(f"{parameter}: {title}", path, {parameter: text})
-        yield self.get("all", path, parameters)
         if found.has_form:
             yield from self.forms(path, found.fields)
 
@@ -177,14 +181,18 @@ class Pages:
                     yield self.get(f"{field}: {title}", path, {**query, "term": text})
 
     def forms(self, path: str, fields: dict[str, str]) -> Iterator[Request]:
-        """Yield the form of the page with each field and all of them long."""
+        """Yield the form of the page with long and with many values."""
         length = self.size.largest_form
         for title in self.size.texts:
-            text = TEXTS[title] * (length // len(TEXTS[title].encode()) // 3)
+            text = long_text(title, length // max(1, len(fields)))
+            yield self.post(f"all: {title}", path, dict.fromkeys(fields, text))
+            if not self.size.is_each_field_alone:
+                continue
+            text = long_text(title, length)
             for field in fields:
-                yield self.post(f"{field} = {title}", path, {**fields, field: text})
-            repeated = {field: [value] * 1000 for field, value in fields.items()}
-            yield self.post("repeated", path, repeated)
+                yield self.post(f"{field}: {title}", path, {**fields, field: text})
+        repeated = {field: [value] * 1000 for field, value in fields.items()}
+        yield self.post("repeated", path, repeated)
 
     def get(self, title: str, path: str, query: dict[str, Any]) -> Request:
         if query:
@@ -194,3 +202,9 @@ class Pages:
     def post(self, title: str, path: str, fields: dict[str, Any]) -> Request:
         body = urlencode(fields, doseq=True).encode()
         return Request(f"POST {title}", "POST", path, {}, body, FORM)
+
+
+def long_text(title: str, length: int) -> str:
+    """Return a text that has about this length when it is encoded."""
+    part = TEXTS[title]
+    return part * (length // len(quote(part)))
