@@ -181,7 +181,7 @@ class TeamAccessTokensView(ApiTokenView):
                 tokens,
                 "digest",
                 condition=Q(expires_at__lt=expires_before),
-                size=Value(0),
+                searched_size=Value(0),
                 **query,
             )
         return self.respond({"access_tokens": page.items, **page.links(request)})
