@@ -23,7 +23,7 @@ from bookmarks.models import Bookmark, Collection
 from usergroups.api.bodies import CHUNK_SIZE
 from usergroups.api.deadlines import Deadline
 from usergroups.api.fields import rfc_3339_text
-from usergroups.api.pagination import compare_positions
+from usergroups.db.bounded_reads import compare_positions
 from usergroups.db.retry import in_autocommit
 from usergroups.db.waiting import atomic_without_waiting
 from usergroups.events import Event, Kind, new_events, record
@@ -110,10 +110,9 @@ def _pages(rows: QuerySet[M], size: int) -> Iterator[list[M]]:
         yield page
         if len(page) < size:
             return
+        last = (page[-1].created_at, page[-1].pk)
         following = rows.filter(
-            compare_positions(
-                rows.model, "id", (page[-1].created_at, page[-1].pk), GreaterThan
-            )
+            compare_positions(rows.model, ("created_at", "id"), last, GreaterThan)
         )
 
 

@@ -3,7 +3,7 @@ that clients treat as opaque text.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -35,12 +35,14 @@ M = TypeVar("M", bound="PublicIdModel")
 class Duplicate(Exception):
     """The change violates a uniqueness constraint.
 
-    ``key`` is the primary key of the row in the way.
+    ``key`` is the primary key of the row in the way, and ``changed`` has the
+    names of the fields that would have changed.
     """
 
-    def __init__(self, key: UUID) -> None:
+    def __init__(self, key: UUID, changed: Iterable[str]) -> None:
         super().__init__(key)
         self.key = key
+        self.changed = frozenset(changed)
 
 
 def parse_public_id(public_id: object) -> UUID | None:
@@ -123,13 +125,15 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         invalid, Duplicate if the change violates a uniqueness constraint, and
         IntegrityError if it refers to a row that has been deleted.
         """
-        self.model(**changes).validate_fields(changes)
+        candidate = self.model(user_group=user_group, **changes)
+        candidate.validate_fields(changes)
+        candidate.clean()
         rows = self._with_id(user_group, public_id)
 
         def refuse_duplicate() -> None:
             key = rows._find_duplicate(user_group, changes)
             if key is not None:
-                raise Duplicate(key)
+                raise Duplicate(key, changes)
 
         return retry_on_conflict(
             lambda: rows._update_version(versions, **changes),

@@ -12,7 +12,6 @@ from . import openapi, serializers
 from .api import batches
 from .api.deadlines import TimeLimitExceeded
 from .api.envelopes import Envelope
-from .api.errors import Protected
 from .api.page_queries import pop_paging
 from .api.pagination import Page
 from .api.parsers import BatchParser
@@ -20,10 +19,10 @@ from .api.preconditions import PreconditionFailed, accepted_versions
 from .api.scan_pages import ScanPage
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants
+from .db.stored_json import StoredSize
 from .db.versions import Modified
 from .deletions import UserGroupDeletion
 from .exceptions import (
-    ResponseTooLarge,
     TooLargeToDelete,
     UnknownUserGroupToken,
     UserGroupNotFound,
@@ -169,7 +168,7 @@ class UserGroupsView(ApiTokenView):
         paging = pop_paging(query)
         user_groups = self.user_groups
         # The size of these fields limits the number of groups on a page.
-        paging["large"] = LARGE_FIELDS
+        paging["size"] = StoredSize(*LARGE_FIELDS)
         if "name" not in query:
             page = Page(user_groups, "provided_id", **paging)
         else:
@@ -179,7 +178,7 @@ class UserGroupsView(ApiTokenView):
                 user_groups,
                 "provided_id",
                 condition=name_begins_with(query["name"]),
-                size=Value(0),
+                searched_size=Value(0),
                 **paging,
             )
         return self.respond({"user_groups": page.items, **page.links(request)})
@@ -196,14 +195,6 @@ class UserGroupDeletionsView(ApiTokenView):
         return self.respond({"deletions": page.items, **page.links(request)})
 
 
-MAX_UPSERT_SIZE = 32 * 1024 * 1024
-"""The maximum size of the mappings and properties of a batch's user groups, in
-bytes of JSON.
-
-A small batch may refer to many large groups, and the upsert loads them all.
-"""
-
-
 class UserGroupBatchView(ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupBatchSerializer}
     response_serializers = {"POST": serializers.UserGroupBatchEnvelope}
@@ -215,8 +206,8 @@ class UserGroupBatchView(ApiTokenView):
         items = self.validated()["user_groups"]
         valid = batches.valid(items)
         scope = self.token.scope
-        if UserGroup.objects.estimate_upsert_size(valid, scope) > MAX_UPSERT_SIZE:
-            raise ResponseTooLarge
+        size = UserGroup.objects.estimate_upsert_size(valid, scope)
+        batches.require_small_results(size)
         stored = UserGroup.objects.upsert(valid, scope)
         valid_results = map(self.result, stored)
         return self.respond({"results": batches.results(items, valid_results)})
@@ -241,10 +232,10 @@ class UserGroupBatchDeletionView(ApiTokenView):
         ids = self.validated()["user_group_ids"]
         valid_ids = batches.valid(ids)
         existing = UserGroup.objects.existing_ids(valid_ids, self.token.scope)
-        deletions = (
+        deletions = [
             self.delete_item(provided_id, exists=provided_id in existing)
             for provided_id in valid_ids
-        )
+        ]
         return self.respond({"results": batches.results(ids, deletions)})
 
     def delete_item(self, provided_id: str, *, exists: bool) -> dict[str, object]:
@@ -252,15 +243,16 @@ class UserGroupBatchDeletionView(ApiTokenView):
         result of its item.
         """
         if self.request.deadline.has_passed():
-            return batches.failed(TimeLimitExceeded())
+            return self.failed(TimeLimitExceeded())
         if not exists:
-            return batches.failed(UserGroupNotFound())
+            return self.failed(UserGroup.DoesNotExist())
         try:
             UserGroup.objects.delete_by_provided_id(provided_id, self.token.scope)
-        except UserGroup.DoesNotExist:
-            return batches.failed(UserGroupNotFound())
-        except TooManyDependants:
-            return batches.failed(TooLargeToDelete())
-        except (ProtectedError, RestrictedError) as error:
-            return batches.failed(Protected(error))
+        except (
+            UserGroup.DoesNotExist,
+            TooManyDependants,
+            ProtectedError,
+            RestrictedError,
+        ) as error:
+            return self.failed(error)
         return {"status": 200, "changed": True}

@@ -65,7 +65,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
             same = collections.filter(user_group=user_group, name=name)
             key = same.values_list("pk", flat=True).first()
             if key is not None:
-                raise Duplicate(key)
+                raise Duplicate(key, ["name"])
 
         return retry_on_conflict(
             lambda: collections.create(user_group=user_group, name=name),

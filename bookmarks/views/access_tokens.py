@@ -22,9 +22,6 @@ from usergroups.models import UserGroup
 from usergroups.tokens.models import TooManyTokens
 from usergroups.views import ApiTokenView
 
-FIELDS_OF_OWNER = ("provided_id", "team", "environment")
-"""The fields of a user group that are read to issue an access token."""
-
 
 def with_expiry(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a new access token with its ``expires_at`` in place
@@ -45,7 +42,12 @@ class AccessTokensView(ApiTokenView):
         "GET": serializers.AccessTokenListEnvelope,
         "POST": serializers.IssuedAccessTokenEnvelope,
     }
-    errors = {**ApiTokenView.errors, TooManyTokens: exceptions.TooManyAccessTokens}
+    errors = {
+        **ApiTokenView.errors,
+        # The user group has just been deleted.
+        IntegrityError: UserGroupNotFound,
+        TooManyTokens: exceptions.TooManyAccessTokens,
+    }
 
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
@@ -59,13 +61,9 @@ class AccessTokensView(ApiTokenView):
     def post(self, request: Request) -> Response:
         fields = with_expiry(self.validated())
         provided_id = fields.pop("provided_id")
-        user_groups = self.user_groups.for_write().only(*FIELDS_OF_OWNER)
+        user_groups = self.user_groups.for_write().only("provided_id")
         user_group = user_groups.get(provided_id=provided_id)
-        try:
-            token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
-        except IntegrityError:
-            # The user group has just been deleted.
-            raise UserGroupNotFound from None
+        token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
         # for this response only
         token.secret = secret  # type: ignore[attr-defined]
         # The list of its tokens, because a single one cannot be read.
@@ -88,6 +86,7 @@ class AccessTokenDetailView(ApiTokenView):
 
 
 class AccessTokenBatchView(ApiTokenView):
+    errors = {**ApiTokenView.errors, TooManyTokens: exceptions.TooManyAccessTokens}
     request_serializers = {"POST": serializers.AccessTokenBatchSerializer}
     response_serializers = {"POST": serializers.AccessTokenBatchEnvelope}
     costly_methods = ("POST",)
@@ -105,9 +104,7 @@ class AccessTokenBatchView(ApiTokenView):
         Raises IntegrityError if a user group has been deleted meanwhile.
         """
         items = self.with_user_groups(ids)
-        issued = AccessToken.objects.issue_for_each(
-            batches.valid(items), **self.token.scope, **fields
-        )
+        issued = AccessToken.objects.issue_for_each(batches.valid(items), **fields)
         results = batches.results(items, map(self.result, issued))
         return self.respond({"results": results})
 
@@ -117,7 +114,7 @@ class AccessTokenBatchView(ApiTokenView):
         """Return the user groups with these ids, and a FailedItem for each
         that does not exist.
         """
-        found = self.user_groups.for_write().only(*FIELDS_OF_OWNER)
+        found = self.user_groups.for_write().only("provided_id")
         found = found.filter(provided_id__in=batches.valid(ids))
         user_groups = {user_group.provided_id: user_group for user_group in found}
         items: list[UserGroup | FailedItem] = []
@@ -127,13 +124,13 @@ class AccessTokenBatchView(ApiTokenView):
             elif each in user_groups:
                 items.append(user_groups[each])
             else:
-                items.append(batches.failed(UserGroupNotFound()))
+                items.append(self.failed(UserGroup.DoesNotExist()))
         return items
 
     def result(self, issued: tuple[AccessToken, str] | None) -> Result:
         """Return the result of an item, for what ``issue_for_each`` returns."""
         if issued is None:
-            return batches.failed(exceptions.TooManyAccessTokens())
+            return self.failed(TooManyTokens())
         token, secret = issued
         # for this response only
         token.secret = secret  # type: ignore[attr-defined]
@@ -141,6 +138,7 @@ class AccessTokenBatchView(ApiTokenView):
 
 
 class AccessTokenBatchRevocationView(ApiTokenView):
+    errors = AccessTokenDetailView.errors
     request_serializers = {"POST": serializers.AccessTokenIdsSerializer}
     response_serializers = {"POST": serializers.AccessTokenRevocationEnvelope}
     costly_methods = ("POST",)
@@ -158,7 +156,7 @@ class AccessTokenBatchRevocationView(ApiTokenView):
         returns.
         """
         if revoked is None:
-            return batches.failed(exceptions.AccessTokenNotFound())
+            return self.failed(AccessToken.DoesNotExist())
         return {"status": 200, "changed": revoked}
 
 
@@ -183,7 +181,7 @@ class TeamAccessTokensView(ApiTokenView):
                 tokens,
                 "digest",
                 condition=Q(expires_at__lt=expires_before),
-                size=Value(0),
+                searched_size=Value(0),
                 **query,
             )
         return self.respond({"access_tokens": page.items, **page.links(request)})

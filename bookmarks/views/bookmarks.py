@@ -1,12 +1,11 @@
 """The operations on bookmarks."""
 
-from functools import partial
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from bookmarks import exceptions, openapi, serializers, web_url
+from bookmarks import openapi, serializers, web_url
 from bookmarks.models import Bookmark
+from bookmarks.querysets.batches import SIZE
 from bookmarks.search import WITHOUT_INDEX, SearchPage
 from usergroups.api.envelopes import Envelope
 from usergroups.api.page_queries import pop_paging
@@ -50,15 +49,14 @@ class BookmarksView(AccessTokenView):
         if without_index:
             page = SearchPage(bookmarks, without_index, **paging)
         else:
-            page = Page(bookmarks, "id", **paging)
+            page = Page(bookmarks, "id", size=SIZE, **paging)
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark
     def post(self, request: Request) -> Response:
         fields = self.validated_with_collection()
         user_group = self.user_group
-        with self.require_collection(fields.get("collection")):
-            bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
+        bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
             return self.respond(data, etag_of=bookmark)
@@ -78,22 +76,16 @@ class BookmarkView(AccessTokenView):
     def get(self, request: Request, id: str) -> Response:
         bookmark = Bookmark.objects.find_by_id(self.user_group, id)
         if bookmark is None:
-            raise exceptions.BookmarkNotFound
+            raise Bookmark.DoesNotExist
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.update_bookmark
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated_with_collection()
         versions = accepted_versions(request)
-        field = "url" if "url" in fields else "collection"
-        error = partial(exceptions.BookmarkExists, field=field)
-        with (
-            self.explain_duplicate(error),
-            self.require_collection(fields.get("collection")),
-        ):
-            bookmark = Bookmark.objects.update_by_id(
-                self.user_group, id, versions, **fields
-            )
+        bookmark = Bookmark.objects.update_by_id(
+            self.user_group, id, versions, **fields
+        )
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.delete_bookmark

@@ -4,9 +4,8 @@ DRF calls ``initial``, which checks the request, and then the method of the
 subclass, which calls ``validated`` and ``respond``.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from copy import copy
-from functools import partial
 from typing import Any, ClassVar, NoReturn, cast
 
 from django.db import IntegrityError, connections, router, transaction
@@ -22,31 +21,33 @@ from rest_framework.response import Response
 from rest_framework.serializers import ListField, Serializer
 from rest_framework.views import APIView
 
-from usergroups.db.deletion import ProtectingError
 from usergroups.db.models import DatedModel
 from usergroups.signals import actor
 
 from . import conf
+from .batches import FailedItem
 from .bodies import LARGE_BODY_SIZE
 from .body_fields import check_fields
 from .concurrency import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit
 from .deadlines import Deadline
 from .errors import (
+    COMMON_ANSWERS,
     NO_STORE,
-    DatabaseUnavailable,
+    Answers,
     InvalidToken,
-    Protected,
     WrongScheme,
     exception_handler,
+    explain,
 )
 from .negotiation import JSONNegotiation
 from .parsers import JSONObjectParser
 from .preconditions import etag
 from .renderers import CompactJSONRenderer
 from .requests import (
+    PARAMETER,
     APIRequest,
     RepeatedParameter,
-    UnknownParameter,
+    check_names,
     check_query_length,
 )
 from .serializer_pool import pool
@@ -58,7 +59,7 @@ class BaseAPIView(APIView):
 
     A subclass sets ``authentication_classes`` and ``permission_classes``. The
     authentication sets ``request.auth`` to an object with an ``owner``, which
-    is a model instance.
+    is a model instance, and a ``team_id``.
 
     It sets every DRF policy itself, so that the API does not depend on the
     host's REST_FRAMEWORK setting.
@@ -75,8 +76,10 @@ class BaseAPIView(APIView):
 
     Other requests have a JSON object as body.
     """
-    errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
-    """The error responses to exceptions of the querysets."""
+    errors: ClassVar[Answers] = {}
+    """The errors with which calls, and the items of batches, answer exceptions
+    of the querysets, besides COMMON_ANSWERS.
+    """
     costly_methods: ClassVar[Collection[str]] = ()
     """The methods whose calls are all costly: see ``is_costly``."""
     max_query_length: ClassVar[int] = 8 * 1024
@@ -134,7 +137,7 @@ class BaseAPIView(APIView):
         self, request: HttpRequest, *args: object, **kwargs: object
     ) -> HttpResponseBase:
         # The limits that count this call, with the owner that it counts for.
-        self.counted_by: list[tuple[ConcurrencyLimit, Model]] = []
+        self.counted_by: list[tuple[ConcurrencyLimit, Hashable]] = []
         # The actor is unknown until initial() has authenticated the token.
         actor_before = actor.set(None)
         try:
@@ -205,20 +208,18 @@ class BaseAPIView(APIView):
         raise NotAuthenticated
 
     def limit_calls_in_progress(self, request: APIRequest) -> None:
-        """Count the call against the limits of its owner until it ends.
+        """Wait until the limits allow the call, and count it until it ends.
 
-        Raises Throttled. The body has not been read yet. If a body of unknown
-        size turns out to be large, the call becomes a costly one then.
+        Raises Throttled. The body has not been read yet. A costly call waits
+        for that limit first, so that the other calls of its owner go on.
         """
-        self.count_by(ANY_CALLS)
         if self.is_costly(request):
-            self.count_by(COSTLY_CALLS)
-        elif request.content_length is None:
-            request.on_large_body = partial(self.count_by, COSTLY_CALLS)
+            token: Any = request.auth
+            self.count_by(COSTLY_CALLS, token.team_id)
+        self.count_by(ANY_CALLS, self.token_owner)
 
-    def count_by(self, limit: ConcurrencyLimit) -> None:
+    def count_by(self, limit: ConcurrencyLimit, owner: Hashable) -> None:
         """Count the call by this limit until it ends. Raises Throttled."""
-        owner = self.token_owner
         limit.begin(owner)
         self.counted_by.append((limit, owner))
 
@@ -232,15 +233,19 @@ class BaseAPIView(APIView):
         """Return whether the call may take much time or memory.
 
         By default, these are calls with one of the ``costly_methods`` and
-        calls with a body of more than 64 KiB. A subclass may add others.
+        calls with a body of more than 64 KiB or of unknown size. A subclass may
+        add others.
         """
         if self.documented_method in self.costly_methods:
             return True
-        return (request.content_length or 0) > LARGE_BODY_SIZE
+        size = request.content_length
+        if size is None:
+            # There may be a body, unless the method takes parameters only.
+            return self.documented_method not in self.methods_with_query
+        return size > LARGE_BODY_SIZE
 
     def check_query(self, request: APIRequest) -> None:
-        """Raise ValidationError for unknown query parameters, because a
-        misspelt filter would find every object, and for repeated ones.
+        """Raise ValidationError for unknown and for repeated query parameters.
 
         A method without serializers may have any parameters. Raises ParseError
         if the query string is longer than ``max_query_length``.
@@ -252,9 +257,7 @@ class BaseAPIView(APIView):
             known = pool.get(self.request_serializers[method], False).fields
         elif method not in {*self.request_serializers, *self.response_serializers}:
             return
-        unknown = [name for name in request.query_params if name not in known]
-        if unknown:
-            raise UnknownParameter(unknown, known)
+        check_names(request.query_params, known, PARAMETER)
         repeated = []
         for name, values in request.query_params.lists():
             takes_list = isinstance(known[name], ListField)
@@ -274,30 +277,41 @@ class BaseAPIView(APIView):
         return exception_handler
 
     def handle_exception(self, exc: Exception) -> Response:
-        if type(exc) in self.errors:
-            exc = self.errors[type(exc)]()
-        elif isinstance(exc, ProtectingError):
-            exc = Protected(exc)
-        elif isinstance(exc, IntegrityError):
-            exc = self.explain_integrity_error(exc)
-        return super().handle_exception(exc)
+        return super().handle_exception(self.explain(exc))
+
+    def explain(self, error: Exception) -> Exception:
+        """Return the error with which a call of this view answers an
+        exception, or the same exception if that is a fault.
+        """
+        explained = explain(error, {**COMMON_ANSWERS, **self.errors})
+        if isinstance(explained, IntegrityError):
+            return self.explain_integrity_error(explained)
+        return explained
+
+    def failed(self, error: Exception) -> FailedItem:
+        """Return the result of an item of a batch for which a call of its own
+        would raise this exception.
+        """
+        explained = self.explain(error)
+        if not isinstance(explained, APIException):
+            raise explained
+        return FailedItem(explained)
 
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
-        """Return the error for a write that violated a constraint.
+        """Return the error for a write that violated a constraint in each of
+        its attempts.
 
         This is InvalidToken if the owner of the token was deleted during the
-        request, and the token with it, or else DatabaseUnavailable, because
-        all retries failed. Without a token, it is the same error.
+        request, and the token with it. Otherwise, it is the same error, which
+        is a fault: repeating the call would not help.
         """
         if self.request.auth is None:
             return error
         owner = self.token_owner
         database = router.db_for_write(type(owner))
-        explained: APIException
         if type(owner)._default_manager.using(database).contains(owner):
-            explained = DatabaseUnavailable()
-        else:
-            explained = InvalidToken()
+            return error
+        explained = InvalidToken()
         # so that the log has both errors
         explained.__cause__ = error
         return explained
@@ -349,7 +363,13 @@ class BaseAPIView(APIView):
     ) -> Response:
         """Return a response with the fields of the envelope, and the ETag of
         the object ``etag_of`` if there is one.
+
+        Whatever the call does has been done by now: a field must not be an
+        iterator, which would do it when a serializer reads it, or never.
         """
+        for name, value in fields.items():
+            if isinstance(value, Iterator):
+                raise TypeError(f"{name} is an iterator. Respond with a list.")
         headers = {}
         if etag_of is not None:
             headers["ETag"] = etag(etag_of.updated_at)

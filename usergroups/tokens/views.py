@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import ClassVar, cast
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.utils.encoding import escape_uri_path
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -14,8 +15,12 @@ from rest_framework.response import Response
 from usergroups.api.views import BaseAPIView
 
 from .authentication import TokenAuthentication
-from .exceptions import AlreadyRotated, TooManyTokensToRotate
-from .models import Token, TooManyTokens
+from .exceptions import (
+    AlreadyRotated,
+    TooManyRotationsOfToken,
+    TooManyTokensToRotate,
+)
+from .models import Token, TooManyRotations, TooManyTokens
 from .permissions import TokenPermission
 from .serializers import SuccessorEnvelope, TokenRotationSerializer
 
@@ -57,20 +62,22 @@ class RotateTokenView(TokenView):
 
     request_serializers = {"POST": TokenRotationSerializer}
     response_serializers = {"POST": SuccessorEnvelope}
-    errors = {TooManyTokens: TooManyTokensToRotate}
+    errors = {
+        # The token is no longer active, or already has a successor.
+        ObjectDoesNotExist: AlreadyRotated,
+        TooManyTokens: TooManyTokensToRotate,
+        TooManyRotations: TooManyRotationsOfToken,
+    }
 
     def rotate(self, request: Request) -> Response:
         """Rotate the token of the request, and return a response with its
         successor.
 
-        Raises AlreadyRotated or TooManyTokens.
+        Raises DoesNotExist, TooManyTokens or TooManyRotations.
         """
         token = cast(Token, request.auth)
         grace = timedelta(seconds=self.validated().get("grace", 0))
-        try:
-            successor, secret = token.rotate(grace, limited=True)
-        except type(token).DoesNotExist:
-            raise AlreadyRotated from None
+        successor, secret = token.rotate(grace, limited=True)
         # for this response only
         successor.secret = secret  # type: ignore[attr-defined]
         location = escape_uri_path(self.request.path).rpartition("/")[0]
