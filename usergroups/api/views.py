@@ -34,7 +34,6 @@ from .errors import (
     COMMON_ANSWERS,
     NO_STORE,
     Answers,
-    DatabaseUnavailable,
     InvalidToken,
     WrongScheme,
     exception_handler,
@@ -299,21 +298,20 @@ class BaseAPIView(APIView):
         return FailedItem(explained)
 
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
-        """Return the error for a write that violated a constraint.
+        """Return the error for a write that violated a constraint in each of
+        its attempts.
 
         This is InvalidToken if the owner of the token was deleted during the
-        request, and the token with it, or else DatabaseUnavailable, because
-        all retries failed. Without a token, it is the same error.
+        request, and the token with it. Otherwise, it is the same error, which
+        is a fault: repeating the call would not help.
         """
         if self.request.auth is None:
             return error
         owner = self.token_owner
         database = router.db_for_write(type(owner))
-        explained: APIException
         if type(owner)._default_manager.using(database).contains(owner):
-            explained = DatabaseUnavailable()
-        else:
-            explained = InvalidToken()
+            return error
+        explained = InvalidToken()
         # so that the log has both errors
         explained.__cause__ = error
         return explained
