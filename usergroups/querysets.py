@@ -187,7 +187,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         For API clients, the group is deleted in the old environment and
         created in the new one: the deletion is recorded, and ``created_at``
         becomes the time of the move. Its tokens get the new environment in the
-        same transaction, except one that another transaction issues meanwhile.
+        same transaction.
 
         Raises UserGroup.DoesNotExist or ProvidedIdTaken.
         """

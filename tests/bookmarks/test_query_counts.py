@@ -19,9 +19,11 @@ OF_TEAM = "token with its team"
 OF_GROUP = "token with its group"
 
 ROTATION = [
+    "owner, locked",
+    "token, locked",
     "active tokens that never expire",
     "active tokens that expire",
-    "token, locked",
+    "times of rotations in the last hour",
     "insert",
     "update",
 ]
@@ -64,6 +66,7 @@ STATEMENTS = {
     "issue_access_token": [
         OF_TEAM,
         "group",
+        "group, locked",
         "active tokens that never expire",
         "active tokens that expire",
         "insert",
@@ -274,7 +277,15 @@ CALLS = {
     ),
     "POST rotation without a grace period": (
         lambda stored: stored.call("POST", "token-rotate", body={}),
-        [OF_GROUP, "token, locked", "insert", "update", "event"],
+        [
+            OF_GROUP,
+            "owner, locked",
+            "token, locked",
+            "times of rotations in the last hour",
+            "insert",
+            "update",
+            "event",
+        ],
     ),
     "POST batch of access tokens": (
         lambda stored: stored.call_access_tokens(
@@ -285,6 +296,7 @@ CALLS = {
         [
             OF_TEAM,
             "groups",
+            "groups, locked",
             "active tokens that never expire",
             "active tokens that expire",
             "insert",
