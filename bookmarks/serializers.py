@@ -23,7 +23,7 @@ from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
 from usergroups.api.error_serializers import FailureSerializer
 from usergroups.api.fields import (
-    ColumnField,
+    OfRow,
     StrictBooleanField,
     StrictIntegerField,
     TextField,
@@ -134,23 +134,35 @@ class PastTimestampField(TimestampField):
         return time
 
 
+class TextOfRow(OfRow, serializers.CharField):
+    """A text of a bookmark."""
+
+
+class ListOfRow(OfRow, serializers.ListField):
+    """A list of a bookmark."""
+
+
+class TimeOfRow(OfRow, TimestampField):
+    """A time of a bookmark."""
+
+
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
     """A bookmark."""
 
-    id = ColumnField()
-    url = ColumnField(help_text="The URL exactly as it was sent.")
-    title = ColumnField(help_text="The title of the page. It may be empty.")
-    tags = serializers.ListField(
+    id = TextOfRow()
+    url = TextOfRow(help_text="The URL exactly as it was sent.")
+    title = TextOfRow(help_text="The title of the page. It may be empty.")
+    tags = ListOfRow(
         child=serializers.CharField(), help_text="The tags in the order of the request."
     )
-    note = ColumnField(help_text="The note. It may be empty.")
-    collection = ColumnField(
+    note = TextOfRow(help_text="The note. It may be empty.")
+    collection = TextOfRow(
         source="collection_id",
         allow_null=True,
         help_text="The id of the bookmark's collection, or null.",
     )
-    created_at = TimestampField()
-    updated_at = TimestampField(help_text="When the bookmark was last changed.")
+    created_at = TimeOfRow()
+    updated_at = TimeOfRow(help_text="When the bookmark was last changed.")
 
 
 class BookmarkUpdateSerializer(serializers.Serializer[Any]):

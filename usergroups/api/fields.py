@@ -47,15 +47,15 @@ class TextField(serializers.CharField):
         return data
 
 
-class ColumnField(serializers.CharField):
-    """A text of a row that a serializer represents.
+class OfRow:
+    """Makes a field represent an attribute of a row.
 
-    DRF's own field would also accept mappings and call methods, which takes a
-    fifth of the function calls for a list.
+    DRF's fields would also accept mappings and call methods, which takes a
+    fifth of the function calls of a list.
     """
 
     def get_attribute(self, instance: models.Model) -> Any:
-        return getattr(instance, str(self.source))
+        return getattr(instance, self.source)  # type: ignore[attr-defined]
 
 
 class StrictBooleanField(serializers.BooleanField):
