@@ -11,6 +11,7 @@ from rest_framework.exceptions import (
 from usergroups.tokens.models import MAX_ACTIVE_TOKENS
 
 NO_SUCH_COLLECTION = "The user group has no collection with this id."
+IN_FUTURE = "The time is in the future."
 # the admin shows it as well
 BOOKMARK_EXISTS = _("A bookmark with this URL already exists in the same collection.")
 

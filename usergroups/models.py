@@ -3,15 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Lower, Trim
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from .api.strict_json import check_object
 from .db.models import DatedModel, NotedModel
 from .db.stored_json import JSONObjectField, kept_json
-from .querysets import ErasingQuerySet, Scope, UserGroupQuerySet
+from .querysets import (
+    LARGE_FIELDS,
+    ErasingQuerySet,
+    Scope,
+    UserGroupManager,
+    UserGroupQuerySet,
+)
 from .tokens import secret_format
 from .tokens.models import Token
 
@@ -140,6 +148,14 @@ def new_user_group_token() -> str:
     return secret_format.generate(USER_GROUP_TOKEN_PREFIX)
 
 
+def is_data_source(value: object) -> bool:
+    """Return whether a schema id can be mapped to this value."""
+    # isinstance() would accept True as an integer.
+    if type(value) is int:
+        return True
+    return type(value) is str and 0 < len(value) <= MAX_DATA_SOURCE_LENGTH
+
+
 class UserGroup(NotedModel, DatedModel):
     """A customer of a team.
 
@@ -198,7 +214,8 @@ class UserGroup(NotedModel, DatedModel):
         help_text=_("Variables for dashboards and the SQL editor."),
     )
 
-    objects = UserGroupQuerySet.as_manager()
+    rows = UserGroupQuerySet.as_manager()
+    objects = UserGroupManager.from_queryset(UserGroupQuerySet)()
 
     class Meta:
         verbose_name = _("user group")
@@ -230,6 +247,23 @@ class UserGroup(NotedModel, DatedModel):
         # The environment may be empty.
         listed = ", ".join(filter(None, identity))
         return f"{self.name} ({listed})"
+
+    @classmethod
+    def cleaned_values(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Also raise ValidationError for JSON that a call refuses."""
+        cleaned = super().cleaned_values(values)
+        for name in LARGE_FIELDS:
+            value = cleaned.get(name)
+            if value is None:
+                continue
+            try:
+                check_object(value)
+            except ValueError as error:
+                raise ValidationError({name: str(error)}) from None
+        if not all(map(is_data_source, cleaned.get("mapping", {}).values())):
+            text = _("A data source is an integer, or a string of 1 to 255 characters.")
+            raise ValidationError({"mapping": text})
+        return cleaned
 
     @property
     def scope(self) -> Scope:

@@ -188,7 +188,7 @@ def _store(
         {**values, "created_at": values["created_at"] or now}
         for values in distinct.values()
     ]
-    bookmarks = Bookmark.objects.using(using)
+    bookmarks = Bookmark.objects.db_manager(using)
     created = bookmarks.insert_missing(user_group, new, now)
     if not update:
         return Stored(len(created), 0, dropped_tags)
@@ -212,7 +212,7 @@ def _collection_ids(
     names = dict.fromkeys(row.collection for row in rows if row.collection)
     if not names:
         return {}
-    collections = Collection.objects.using(using)
+    collections = Collection.objects.db_manager(using)
     found = collections.get_or_create_many(user_group, list(names))
     return {name: each.pk for name, each in found.items()}
 

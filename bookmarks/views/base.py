@@ -49,9 +49,8 @@ class AccessTokenView(TokenView):
 
         Raises InvalidCollection.
         """
-        collection = Collection.objects.find_by_id(
-            self.user_group, public_id, for_write=True
-        )
+        collections = Collection.objects.on_db_for_write()
+        collection = collections.find_by_id(self.user_group, public_id)
         if collection is None:
             raise exceptions.InvalidCollection
         return collection

@@ -1,9 +1,11 @@
 """The base classes of models whose writes are announced."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
-from django.core.validators import MaxLengthValidator
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator, ProhibitNullCharactersValidator
 from django.db import models, router
 from django.db.models.signals import post_save
 from django.utils import timezone
@@ -16,6 +18,30 @@ MAX_NOTES_LENGTH = 2_000
 
 Calls load them with the rows.
 """
+
+
+def cleaned_value(field: Any, value: Any) -> Any:
+    """Return the value as the field stores it.
+
+    Raises ValidationError if it is invalid. Unlike ``field.clean()``, this
+    does not convert a value of another type, such as a number to text.
+    """
+    if field.is_relation:
+        cleaned = value
+        has_type = value is None or isinstance(value, field.related_model)
+    else:
+        cleaned = field.clean(value, None)
+        has_type = type(value) is type(cleaned)
+    if not has_type or (isinstance(value, datetime) and timezone.is_naive(value)):
+        raise ValidationError(_("The value has the wrong type."), "invalid")
+    if isinstance(value, str):
+        ProhibitNullCharactersValidator()(value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            text = _("Surrogate characters are not allowed.")
+            raise ValidationError(text, "surrogate_characters_not_allowed") from None
+    return cleaned
 
 
 class WritingModel(models.Model):
@@ -31,17 +57,24 @@ class WritingModel(models.Model):
         super().__init_subclass__()
         post_save.connect(announce_save, sender=cls)
 
-    def validate_fields(self, names: Iterable[str]) -> None:
-        """Raise ValidationError if a value of these fields is invalid, because
-        SQLite would store text of any length. Foreign keys are not checked.
+    @classmethod
+    def cleaned_values(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of these fields as they are stored.
+
+        Raises ValidationError with the errors of each field. The methods of
+        managers call this before they write, so that they refuse what a call
+        refuses, and what a validator of a field refuses that a host has added.
         """
-        checked = set(names)
-        not_checked = {
-            field.name
-            for field in self._meta.concrete_fields
-            if field.name not in checked or field.is_relation
-        }
-        self.clean_fields(exclude=not_checked)
+        cleaned = {}
+        errors = {}
+        for name, value in values.items():
+            try:
+                cleaned[name] = cleaned_value(cls._meta.get_field(name), value)
+            except ValidationError as error:
+                errors[name] = error
+        if errors:
+            raise ValidationError(errors)
+        return cleaned
 
     def delete(
         self, using: str | None = None, keep_parents: bool = False

@@ -21,7 +21,7 @@ from rest_framework.request import Request
 from usergroups.db.announcements import announce, announced_copy
 from usergroups.db.compiled_statements import CompiledSelectRelated, parameters
 from usergroups.db.models import NotedModel
-from usergroups.db.querysets import WritingQuerySet
+from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.events import MAX_TEXT, Kind, owners, record_call
 from usergroups.signals import created, revoked, rotated
@@ -70,7 +70,7 @@ class TokenState(models.TextChoices):
 
 
 class TokenQuerySet(WritingQuerySet[T]):
-    """Filters, issues and authenticates tokens."""
+    """Filters, rotates and revokes tokens."""
 
     def active(self) -> "TokenQuerySet[T]":
         """Filter tokens that are neither revoked nor expired."""
@@ -122,78 +122,6 @@ class TokenQuerySet(WritingQuerySet[T]):
         """Filter tokens that expired or were revoked at least a year ago."""
         since = timezone.now() - OLD_AGE
         return self.filter(Q(expires_at__lte=since) | Q(revoked_at__lte=since))
-
-    def has_maximum(self, owner: Any) -> bool:
-        """Return whether this owner has MAX_ACTIVE_TOKENS active tokens.
-
-        ``owner`` is an instance, or the value of the foreign key.
-        There are two queries, so that each can read a range of an index of the
-        owner and ``expires_at``, without the expired and the revoked tokens.
-        """
-        of_owner = {self.model.owner_field: owner}
-        tokens = self.for_write().filter(**of_owner, revoked_at=None)
-        permanent = tokens.filter(expires_at=None)
-        others = tokens.filter(expires_at__gt=timezone.now())
-        number = permanent[:MAX_ACTIVE_TOKENS].count()
-        number += others[:MAX_ACTIVE_TOKENS].count()
-        return number >= MAX_ACTIVE_TOKENS
-
-    def issue(self, **fields: Any) -> tuple[T, str]:
-        """Create a token and return it with its secret, which is not stored.
-
-        Raises TooManyTokens. The count takes no lock: of concurrent calls,
-        each may create one token, even if together they exceed the maximum.
-        """
-        token = self.model(**fields)
-        if self.has_maximum(token.serializable_value(token.owner_field)):
-            raise TooManyTokens
-        secret = token.assign_secret()
-        token.save(using=self.for_write().db, force_insert=True)
-        return token, secret
-
-    def count_active(self, owners: Sequence[models.Model]) -> Counter[Any]:
-        """Return the number of active tokens of each of these owners, by the
-        owner's primary key.
-
-        There are two queries, as in ``has_maximum()``.
-        """
-        owner_field = self.model.owner_field
-        of_owners = {f"{owner_field}__in": owners}
-        tokens = self.for_write().filter(**of_owners, revoked_at=None)
-        permanent = tokens.filter(expires_at=None)
-        others = tokens.filter(expires_at__gt=timezone.now())
-        counts = Counter[Any]()
-        for active in (permanent, others):
-            by_owner = active.values_list(owner_field).annotate(Count("pk"))
-            counts.update(dict(by_owner))
-        return counts
-
-    def issue_for_each(
-        self, owners: Sequence[models.Model], **fields: Any
-    ) -> list[tuple[T, str] | None]:
-        """Create a token with these fields for each owner.
-
-        Return each token with its secret, or None in their place if the owner
-        already has MAX_ACTIVE_TOKENS active tokens. An owner who is listed
-        twice gets two tokens. Concurrent calls may exceed the maximum, as with
-        ``issue()``.
-        """
-        rows = self.for_write()
-        counts = rows.count_active(owners)
-        issued: list[tuple[T, str] | None] = []
-        tokens = []
-        for owner in owners:
-            if counts[owner.pk] >= MAX_ACTIVE_TOKENS:
-                issued.append(None)
-                continue
-            counts[owner.pk] += 1
-            token = self.model(**{self.model.owner_field: owner}, **fields)
-            issued.append((token, token.assign_secret()))
-            tokens.append(token)
-        with transaction.atomic(using=rows.db):
-            self.model._base_manager.using(rows.db).bulk_create(tokens)
-            announce(created, tokens, rows.db)
-        return issued
 
     def rotate(self, grace: timedelta, by: str = "") -> list[tuple[T, T, str]]:
         """Issue a successor for each token of the queryset that is active and
@@ -273,37 +201,6 @@ class TokenQuerySet(WritingQuerySet[T]):
         keys = [token.pk for token in tokens]
         return self.model._base_manager.using(self.db).filter(pk__in=keys)
 
-    def authenticate(self, secret: str) -> T | None:
-        """Return the active token with this secret, or None."""
-        token = self.with_secret(secret)
-        if token is None or not token.is_active:
-            return None
-        return token
-
-    def with_secret(
-        self, secret: str, large_owner_fields: tuple[str, ...] = ()
-    ) -> T | None:
-        """Return the token with this secret, in any state, or None.
-
-        One query loads the token with its owner. Of the owner's large fields,
-        it loads only the ``large_owner_fields``; others are loaded when they
-        are read. The query goes to the database for writes, because a replica
-        that lags behind would accept a revoked token.
-        """
-        if not secret_format.is_well_formed(secret, self.model.prefix):
-            return None
-        digest = secret_format.digest(secret)
-        # The cached statement has none of the queryset's filters.
-        if self.has_filters:
-            tokens = self.for_write().filter(digest=digest)
-            found = _select_with_owner(tokens, large_owner_fields).execute()
-        else:
-            select = _select_by_digest(
-                type(self), self.model, self.db_for_write, large_owner_fields
-            )
-            found = select.execute(digest=digest)
-        return next(iter(found), None)
-
     def get_by_public_id(self, public_id: str) -> T:
         """Return the token with this id. Raises DoesNotExist."""
         digest = digest_of(public_id)
@@ -340,6 +237,107 @@ class TokenQuerySet(WritingQuerySet[T]):
     revoke_by_public_ids.queryset_only = True  # type: ignore[attr-defined]
 
 
+class TokenManager(WritingManager[T]):
+    """Issues and authenticates tokens."""
+
+    def has_maximum(self, owner: Any) -> bool:
+        """Return whether this owner has MAX_ACTIVE_TOKENS active tokens.
+
+        ``owner`` is an instance, or the value of the foreign key.
+        There are two queries, so that each can read a range of an index of the
+        owner and ``expires_at``, without the expired and the revoked tokens.
+        """
+        of_owner = {self.model.owner_field: owner}
+        tokens = self.on_db_for_write().filter(**of_owner, revoked_at=None)
+        permanent = tokens.filter(expires_at=None)
+        others = tokens.filter(expires_at__gt=timezone.now())
+        number = permanent[:MAX_ACTIVE_TOKENS].count()
+        number += others[:MAX_ACTIVE_TOKENS].count()
+        return number >= MAX_ACTIVE_TOKENS
+
+    def issue(self, **fields: Any) -> tuple[T, str]:
+        """Create a token and return it with its secret, which is not stored.
+
+        Raises TooManyTokens. The count takes no lock: of concurrent calls,
+        each may create one token, even if together they exceed the maximum.
+        """
+        token = self.model(**fields)
+        if self.has_maximum(token.serializable_value(token.owner_field)):
+            raise TooManyTokens
+        secret = token.assign_secret()
+        token.save(using=self.on_db_for_write().db, force_insert=True)
+        return token, secret
+
+    def count_active(self, owners: Sequence[models.Model]) -> Counter[Any]:
+        """Return the number of active tokens of each of these owners, by the
+        owner's primary key.
+
+        There are two queries, as in ``has_maximum()``.
+        """
+        owner_field = self.model.owner_field
+        of_owners = {f"{owner_field}__in": owners}
+        tokens = self.on_db_for_write().filter(**of_owners, revoked_at=None)
+        permanent = tokens.filter(expires_at=None)
+        others = tokens.filter(expires_at__gt=timezone.now())
+        counts = Counter[Any]()
+        for active in (permanent, others):
+            by_owner = active.values_list(owner_field).annotate(Count("pk"))
+            counts.update(dict(by_owner))
+        return counts
+
+    def issue_for_each(
+        self, owners: Sequence[models.Model], **fields: Any
+    ) -> list[tuple[T, str] | None]:
+        """Create a token with these fields for each owner.
+
+        Return each token with its secret, or None in their place if the owner
+        already has MAX_ACTIVE_TOKENS active tokens. An owner who is listed
+        twice gets two tokens. Concurrent calls may exceed the maximum, as with
+        ``issue()``.
+        """
+        rows = self.on_db_for_write()
+        counts = rows.count_active(owners)
+        issued: list[tuple[T, str] | None] = []
+        tokens = []
+        for owner in owners:
+            if counts[owner.pk] >= MAX_ACTIVE_TOKENS:
+                issued.append(None)
+                continue
+            counts[owner.pk] += 1
+            token = self.model(**{self.model.owner_field: owner}, **fields)
+            issued.append((token, token.assign_secret()))
+            tokens.append(token)
+        with transaction.atomic(using=rows.db):
+            self.model._base_manager.using(rows.db).bulk_create(tokens)
+            announce(created, tokens, rows.db)
+        return issued
+
+    def authenticate(self, secret: str) -> T | None:
+        """Return the active token with this secret, or None."""
+        token = self.with_secret(secret)
+        if token is None or not token.is_active:
+            return None
+        return token
+
+    def with_secret(
+        self, secret: str, large_owner_fields: tuple[str, ...] = ()
+    ) -> T | None:
+        """Return the token with this secret, in any state, or None.
+
+        One query loads the token with its owner. Of the owner's large fields,
+        it loads only the ``large_owner_fields``; others are loaded when they
+        are read. The query goes to the database for writes, because a replica
+        that lags behind would accept a revoked token.
+        """
+        if not secret_format.is_well_formed(secret, self.model.prefix):
+            return None
+        digest = secret_format.digest(secret)
+        select = _select_by_digest(
+            self.model, self.on_db_for_write().db, large_owner_fields
+        )
+        return next(iter(select.execute(digest=digest)), None)
+
+
 def digest_of(public_id: str) -> bytes | None:
     """Return the digest in a ``Token.public_id``, or None for other text."""
     if re.fullmatch(r"[0-9a-f]{64}", public_id):
@@ -349,7 +347,6 @@ def digest_of(public_id: str) -> bytes | None:
 
 @cache
 def _select_by_digest(
-    queryset: type[TokenQuerySet[T]],
     model: type[T],
     using: str,
     large_owner_fields: tuple[str, ...],
@@ -359,12 +356,12 @@ def _select_by_digest(
     Its parameter is ``digest``.
     """
     digest = parameters(model, "digest")
-    tokens = queryset(model, using=using).filter(**digest)
+    tokens = model._base_manager.using(using).filter(**digest)
     return _select_with_owner(tokens, large_owner_fields)
 
 
 def _select_with_owner(
-    tokens: TokenQuerySet[T], large_owner_fields: tuple[str, ...]
+    tokens: models.QuerySet[T], large_owner_fields: tuple[str, ...]
 ) -> CompiledSelectRelated[T]:
     """Return the statement that reads the only token of a queryset with its
     owner.
@@ -486,7 +483,8 @@ class Token(NotedModel):
         _("minutes with refused calls"), default=0, db_default=0, editable=False
     )
 
-    objects = TokenQuerySet.as_manager()
+    rows = TokenQuerySet.as_manager()
+    objects = TokenManager.from_queryset(TokenQuerySet)()
 
     class Meta:
         abstract = True
@@ -586,7 +584,8 @@ class Token(NotedModel):
     @property
     def _tokens(self) -> Any:
         """All tokens of the model, on the database for writes."""
-        return type(self).objects.using(router.db_for_write(type(self), instance=self))
+        using = router.db_for_write(type(self), instance=self)
+        return type(self).objects.db_manager(using)
 
     def mark_used(self, request: HttpRequest | Request) -> None:
         """Store the time and client of the last use, at most once a minute."""
