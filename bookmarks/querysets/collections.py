@@ -57,7 +57,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
 
         Statements about bookmarks name the user groups, as Citus needs it.
         """
-        collections = self.order_by().filter(pk__in=keys)
+        collections = self.model._base_manager.using(self.db).filter(pk__in=keys)
         collections = collections.select_related("user_group").only("user_group__id")
         return {collection.user_group for collection in collections}
 
