@@ -35,6 +35,7 @@ class AccessToken(Token):
 
     prefix = "bma"  # of the secrets
     owner_field = "user_group"
+    reads_owner = True
     # large fields, which authentication does not load
     owner_deferred = ("mapping", "properties")
     owner_copies = ("team", "environment")

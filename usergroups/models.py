@@ -7,12 +7,11 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Lower, Trim
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .api.strict_json import check_object
 from .db.models import DatedModel, NotedModel
-from .db.stored_json import JSONObjectField, kept_json
+from .db.stored_json import JSONObjectField
 from .querysets import (
     LARGE_FIELDS,
     ErasingQuerySet,
@@ -269,23 +268,3 @@ class UserGroup(NotedModel, DatedModel):
     def scope(self) -> Scope:
         """The ``scope`` of the API tokens that give access to the group."""
         return {"team_id": self.team_id, "environment": self.environment}
-
-    def assign(self, values: Mapping[str, object]) -> bool:
-        """Set these fields without saving the instance, and return whether
-        they change. If so, set ``updated_at``.
-        """
-        changed = False
-        for name, value in values.items():
-            field: Any = self._meta.get_field(name)
-            # Compare the values to store.
-            before = field.pre_save(self, add=False)
-            setattr(self, name, value)
-            after = field.pre_save(self, add=False)
-            if isinstance(field, JSONObjectField):
-                after = kept_json(before, after)
-                setattr(self, name, after)
-            changed |= before != after
-        if not changed:
-            return False
-        self.updated_at = timezone.now()
-        return True

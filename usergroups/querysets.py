@@ -151,8 +151,9 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         tokens = {group.token for group in new}
         created = {key for key in missing if stored[key].token in tokens}
         changed = []
+        now = timezone.now()
         for key, fields in wanted.items():
-            if key not in created and stored[key].assign(fields):
+            if key not in created and stored[key].assign(fields, now):
                 changed.append(stored[key])
         # All rows exist and are locked, so this only updates. It is ten times
         # as fast as bulk_update().

@@ -106,6 +106,7 @@ class BatchManager(UniqueKeyManager):
         owners = {unique_key: bookmark.pk for unique_key, bookmark in present.items()}
         results: dict[UUID | None, Moved] = {}
         moved = []
+        now = timezone.now()
         for key in keys:
             if key not in locked:
                 continue
@@ -116,17 +117,13 @@ class BatchManager(UniqueKeyManager):
             if owner != key:
                 results[key] = (Duplicate(owner), False)
                 continue
-            has_moved = bookmark.unique_key != new_keys[key]
+            has_moved = bool(bookmark.assign({"collection": collection}, now))
             results[key] = (bookmark, has_moved)
             if has_moved:
                 moved.append(bookmark)
-        now = timezone.now()
         keys_of_moved = [bookmark.pk for bookmark in moved]
         to_move = self.filter(user_group=user_group, pk__in=keys_of_moved)
         to_move.update(collection=collection, updated_at=now)
-        for bookmark in moved:
-            bookmark.collection = collection
-            bookmark.updated_at = now
         announce_update(moved, self.db, ["collection"])
         return results
 
@@ -337,13 +334,8 @@ class BatchManager(UniqueKeyManager):
             if key not in locked:
                 continue
             bookmark = locked[key]
-            names = set()
-            for name, value in changes.items():
-                if value != getattr(bookmark, name):
-                    setattr(bookmark, name, value)
-                    names.add(name)
+            names = bookmark.assign(changes, now)
             if names:
-                bookmark.updated_at = now
                 changed.append(bookmark)
                 by_fields[frozenset(names)].append(bookmark)
         for written, bookmarks in by_fields.items():

@@ -15,7 +15,7 @@ from tests.signals import received
 
 URL = "https://example.com/"
 
-OF_TEAM = "token with its team"
+OF_TEAM = "token"
 OF_GROUP = "token with its group"
 
 ROTATION = [

@@ -6,8 +6,8 @@ process.
 """
 
 import threading
+from collections.abc import Hashable
 
-from django.db.models import Model
 from rest_framework.exceptions import Throttled
 
 
@@ -22,13 +22,10 @@ class ConcurrencyLimit:
         self.per_owner = per_owner
         self.in_total = in_total
         self._lock = threading.Lock()
-        self._calls: dict[Model, int] = {}
-        """The number of calls in progress of each owner that has any.
+        self._calls: dict[Hashable, int] = {}
+        """The number of calls in progress of each owner that has any."""
 
-        Instances are equal if they stand for the same row.
-        """
-
-    def begin(self, owner: Model) -> None:
+    def begin(self, owner: Hashable) -> None:
         """Count a call of the owner, until ``end`` is called.
 
         Raises Throttled if too many are in progress. A call does not wait for
@@ -40,7 +37,7 @@ class ConcurrencyLimit:
                 raise Throttled(wait=1)
             self._calls[owner] = calls + 1
 
-    def end(self, owner: Model) -> None:
+    def end(self, owner: Hashable) -> None:
         """Stop counting a call that has begun."""
         with self._lock:
             calls = self._calls.pop(owner)

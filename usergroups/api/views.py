@@ -4,11 +4,12 @@ DRF calls ``initial``, which checks the request, and then the method of the
 subclass, which calls ``validated`` and ``respond``.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from copy import copy
 from functools import partial
-from typing import Any, ClassVar, NoReturn, cast
+from typing import Any, ClassVar, NoReturn
 
+from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db import IntegrityError, connections, router, transaction
 from django.db.models import Model
 from django.http import HttpRequest
@@ -16,7 +17,8 @@ from django.http.response import HttpResponseBase
 from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import get_authorization_header
-from rest_framework.exceptions import APIException, NotAuthenticated
+from rest_framework.exceptions import APIException, NotAuthenticated, ValidationError
+from rest_framework.fields import get_error_detail
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ListField, Serializer
@@ -57,8 +59,8 @@ class BaseAPIView(APIView):
     """The base class of all API views.
 
     A subclass sets ``authentication_classes`` and ``permission_classes``. The
-    authentication sets ``request.auth`` to an object with an ``owner``, which
-    is a model instance.
+    authentication sets ``request.auth`` to an object with an ``owner_key``, the
+    model and the key of the owner.
 
     It sets every DRF policy itself, so that the API does not depend on the
     host's REST_FRAMEWORK setting.
@@ -134,7 +136,7 @@ class BaseAPIView(APIView):
         self, request: HttpRequest, *args: object, **kwargs: object
     ) -> HttpResponseBase:
         # The limits that count this call, with the owner that it counts for.
-        self.counted_by: list[tuple[ConcurrencyLimit, Model]] = []
+        self.counted_by: list[tuple[ConcurrencyLimit, Hashable]] = []
         # The actor is unknown until initial() has authenticated the token.
         actor_before = actor.set(None)
         try:
@@ -223,10 +225,11 @@ class BaseAPIView(APIView):
         self.counted_by.append((limit, owner))
 
     @property
-    def token_owner(self) -> Model:
-        """The owner of the request's token."""
+    def token_owner(self) -> tuple[type[Model], Any]:
+        """The model and the key of the owner of the request's token."""
         token: Any = self.request.auth
-        return cast(Model, token.owner)
+        model, key = token.owner_key
+        return model, key
 
     def is_costly(self, request: APIRequest) -> bool:
         """Return whether the call may take much time or memory.
@@ -276,6 +279,9 @@ class BaseAPIView(APIView):
     def handle_exception(self, exc: Exception) -> Response:
         if type(exc) in self.errors:
             exc = self.errors[type(exc)]()
+        elif isinstance(exc, DjangoValidationError):
+            # for example, of a validator that a host has added to a field
+            exc = ValidationError(get_error_detail(exc))
         elif isinstance(exc, ProtectingError):
             exc = Protected(exc)
         elif isinstance(exc, IntegrityError):
@@ -291,10 +297,10 @@ class BaseAPIView(APIView):
         """
         if self.request.auth is None:
             return error
-        owner = self.token_owner
-        database = router.db_for_write(type(owner))
+        model, key = self.token_owner
+        owners = model._default_manager.using(router.db_for_write(model))
         explained: APIException
-        if type(owner)._default_manager.using(database).contains(owner):
+        if owners.filter(pk=key).exists():
             explained = DatabaseUnavailable()
         else:
             explained = InvalidToken()

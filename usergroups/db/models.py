@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .announcements import announce_save
+from .versions import is_same
 
 MAX_NOTES_LENGTH = 2_000
 """The maximum number of characters of notes.
@@ -26,22 +27,34 @@ def cleaned_value(field: Any, value: Any) -> Any:
     Raises ValidationError if it is invalid. Unlike ``field.clean()``, this
     does not convert a value of another type, such as a number to text.
     """
+    cleaned = value
     if field.is_relation:
-        cleaned = value
         has_type = value is None or isinstance(value, field.related_model)
     else:
-        cleaned = field.clean(value, None)
+        try:
+            cleaned = field.clean(value, None)
+        # DateTimeField raises it for a number.
+        except TypeError:
+            cleaned = None
         has_type = type(value) is type(cleaned)
-    if not has_type or (isinstance(value, datetime) and timezone.is_naive(value)):
+    is_naive = isinstance(value, datetime) and timezone.is_naive(value)
+    # Django does not check whether a field that is not editable is null.
+    is_null = value is None and not field.null
+    if is_null or is_naive or not has_type:
         raise ValidationError(_("The value has the wrong type."), "invalid")
     if isinstance(value, str):
-        ProhibitNullCharactersValidator()(value)
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            text = _("Surrogate characters are not allowed.")
-            raise ValidationError(text, "surrogate_characters_not_allowed") from None
+        require_storable(value)
     return cleaned
+
+
+def require_storable(text: str) -> None:
+    """Raise ValidationError for text that PostgreSQL cannot store."""
+    ProhibitNullCharactersValidator()(text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        reason = _("Surrogate characters are not allowed.")
+        raise ValidationError(reason, "surrogate_characters_not_allowed") from None
 
 
 class WritingModel(models.Model):
@@ -68,8 +81,13 @@ class WritingModel(models.Model):
         cleaned = {}
         errors = {}
         for name, value in values.items():
+            field = cls._meta.get_field(name)
+            # the key of a foreign key
+            if name != field.name:
+                cleaned[name] = value
+                continue
             try:
-                cleaned[name] = cleaned_value(cls._meta.get_field(name), value)
+                cleaned[name] = cleaned_value(field, value)
             except ValidationError as error:
                 errors[name] = error
         if errors:
@@ -127,3 +145,21 @@ class DatedModel(WritingModel):
         # passes ``args`` for a row that it loads.
         if not args and kwargs.keys().isdisjoint(("created_at", "updated_at")):
             self.updated_at = self.created_at
+
+    def assign(self, values: Mapping[str, object], now: datetime) -> set[str]:
+        """Set these fields without saving the instance, and return the names
+        of those that change. If any does, set ``updated_at``.
+        """
+        changed = set()
+        for name, value in values.items():
+            field: Any = self._meta.get_field(name)
+            # Compare the values to store.
+            before = field.pre_save(self, add=False)
+            setattr(self, name, value)
+            if is_same(field, before, field.pre_save(self, add=False)):
+                setattr(self, field.attname, before)
+            else:
+                changed.add(name)
+        if changed:
+            self.updated_at = now
+        return changed

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db import models, router, transaction
 from django.db.models import Case, Count, F, Q, Value, When
 from django.http import HttpRequest
@@ -19,7 +20,12 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from usergroups.db.announcements import announce, announced_copy
-from usergroups.db.compiled_statements import CompiledSelectRelated, parameters
+from usergroups.db.compiled_statements import (
+    CompiledSelectRelated,
+    CompiledStatement,
+    parameters,
+    select_statement,
+)
 from usergroups.db.models import NotedModel
 from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
@@ -50,6 +56,9 @@ UNUSED_NOTICE = timedelta(days=90)
 
 REFUSAL_NOTICE = timedelta(days=7)
 """How long after its last refused call a token is reported."""
+
+MAX_GRACE = timedelta(days=30)
+"""The maximum period for which a rotated token still works."""
 
 OLD_AGE = timedelta(days=365)
 """How long after its expiry or revocation a token is old."""
@@ -132,7 +141,13 @@ class TokenQuerySet(WritingQuerySet[T]):
         the lifetime that the token had when it was issued. The token expires
         after ``grace``, unless it expires earlier. A rotation is possible even
         if the owner has MAX_ACTIVE_TOKENS.
+
+        Raises ValidationError if ``grace`` is not a timedelta from zero to
+        MAX_GRACE.
         """
+        if not isinstance(grace, timedelta) or not timedelta() <= grace <= MAX_GRACE:
+            text = _("Not a period of at most 30 days.")
+            raise ValidationError({"grace": text})
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
             rotatable = rows.rotatable().defer(None)
@@ -261,7 +276,7 @@ class TokenManager(WritingManager[T]):
         Raises TooManyTokens. The count takes no lock: of concurrent calls,
         each may create one token, even if together they exceed the maximum.
         """
-        token = self.model(**fields)
+        token = self.model(**self.model.cleaned_values(fields))
         if self.has_maximum(token.serializable_value(token.owner_field)):
             raise TooManyTokens
         secret = token.assign_secret()
@@ -296,6 +311,7 @@ class TokenManager(WritingManager[T]):
         ``issue()``.
         """
         rows = self.on_db_for_write()
+        cleaned = self.model.cleaned_values(fields)
         counts = rows.count_active(owners)
         issued: list[tuple[T, str] | None] = []
         tokens = []
@@ -304,7 +320,7 @@ class TokenManager(WritingManager[T]):
                 issued.append(None)
                 continue
             counts[owner.pk] += 1
-            token = self.model(**{self.model.owner_field: owner}, **fields)
+            token = self.model(**{self.model.owner_field: owner}, **cleaned)
             issued.append((token, token.assign_secret()))
             tokens.append(token)
         with transaction.atomic(using=rows.db):
@@ -324,18 +340,20 @@ class TokenManager(WritingManager[T]):
     ) -> T | None:
         """Return the token with this secret, in any state, or None.
 
-        One query loads the token with its owner. Of the owner's large fields,
-        it loads only the ``large_owner_fields``; others are loaded when they
-        are read. The query goes to the database for writes, because a replica
-        that lags behind would accept a revoked token.
+        The query goes to the database for writes, because a replica that lags
+        behind would accept a revoked token. If the model ``reads_owner``, the
+        query also loads the owner, with those of its large fields that
+        ``large_owner_fields`` names.
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        digest = secret_format.digest(secret)
-        select = _select_by_digest(
-            self.model, self.on_db_for_write().db, large_owner_fields
-        )
-        return next(iter(select.execute(digest=digest)), None)
+        using = self.on_db_for_write().db
+        if self.model.reads_owner:
+            select = _select_with_owner(self.model, using, large_owner_fields)
+        else:
+            select = select_statement(self.model, using, "digest")
+        found = select.execute(digest=secret_format.digest(secret))
+        return next(iter(found), None)
 
 
 def digest_of(public_id: str) -> bytes | None:
@@ -346,28 +364,15 @@ def digest_of(public_id: str) -> bytes | None:
 
 
 @cache
-def _select_by_digest(
-    model: type[T],
-    using: str,
-    large_owner_fields: tuple[str, ...],
-) -> CompiledSelectRelated[T]:
+def _select_with_owner(
+    model: type[T], using: str, large_owner_fields: tuple[str, ...]
+) -> CompiledStatement[T]:
     """Return the statement that reads the token with a digest, and its owner.
 
     Its parameter is ``digest``.
     """
-    digest = parameters(model, "digest")
-    tokens = model._base_manager.using(using).filter(**digest)
-    return _select_with_owner(tokens, large_owner_fields)
-
-
-def _select_with_owner(
-    tokens: models.QuerySet[T], large_owner_fields: tuple[str, ...]
-) -> CompiledSelectRelated[T]:
-    """Return the statement that reads the only token of a queryset with its
-    owner.
-    """
-    model = tokens.model
     deferred = [name for name in model.owner_deferred if name not in large_owner_fields]
+    tokens = model._base_manager.using(using).filter(**parameters(model, "digest"))
     return CompiledSelectRelated(tokens, model.owner_field, deferred)
 
 
@@ -392,6 +397,8 @@ class Token(NotedModel):
     """The prefix of the secrets of this model."""
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
+    reads_owner: ClassVar[bool] = False
+    """Whether authentication reads the owner with the token."""
     owner_deferred: ClassVar[tuple[str, ...]] = ()
     """Large fields of the owner, which authentication reads only if the view's
     ``large_owner_fields`` contain them.
@@ -507,6 +514,12 @@ class Token(NotedModel):
         self.digest = secret_format.digest(secret)
         self.hint = secret_format.hint(secret)
         return secret
+
+    @property
+    def owner_key(self) -> tuple[type[models.Model], Any]:
+        """The model and the key of the owner, which is not loaded for them."""
+        relation: Any = self._meta.get_field(self.owner_field)
+        return relation.related_model, getattr(self, relation.attname)
 
     @property
     def owner(self) -> models.Model:
