@@ -8,7 +8,10 @@ from rest_framework.exceptions import (
     ValidationError,
 )
 
+from usergroups.api.errors import Explanation
 from usergroups.tokens.models import MAX_ACTIVE_TOKENS
+
+from .public_ids import Duplicate
 
 NO_SUCH_COLLECTION = "The user group has no collection with this id."
 IN_FUTURE = "The time is in the future."
@@ -66,7 +69,7 @@ class UnreadableImport(APIException):
     default_detail = "All records in the file were refused. The report has the reasons."
 
 
-class AlreadyExists(APIException):
+class AlreadyExists(Explanation):
     """The change would create a duplicate.
 
     ``existing`` is the id of the existing object, and ``location`` (a response
@@ -75,23 +78,26 @@ class AlreadyExists(APIException):
 
     status_code = 409
     default_code = "already_exists"
+    location: str | None = None
 
-    def __init__(
-        self, existing: object, field: str, detail: str, location: str | None
-    ) -> None:
-        super().__init__({field: [detail]})
-        self.existing = str(existing)
-        self.location = location
+    def __init__(self, cause: Duplicate) -> None:
+        super().__init__(cause, {self.field_of(cause): [str(self.default_detail)]})
+        self.existing = str(cause.key)
+
+    def field_of(self, duplicate: Duplicate) -> str:
+        """Return the name of the field whose value would be a duplicate."""
+        raise NotImplementedError
 
 
 class BookmarkExists(AlreadyExists):
-    def __init__(
-        self, existing: object, field: str = "collection", location: str | None = None
-    ) -> None:
-        super().__init__(existing, field, str(BOOKMARK_EXISTS), location)
+    default_detail = BOOKMARK_EXISTS
+
+    def field_of(self, duplicate: Duplicate) -> str:
+        return "url" if "url" in duplicate.changed else "collection"
 
 
 class CollectionExists(AlreadyExists):
-    def __init__(self, existing: object, location: str | None = None) -> None:
-        detail = "The user group already has a collection with this name."
-        super().__init__(existing, "name", detail, location)
+    default_detail = "The user group already has a collection with this name."
+
+    def field_of(self, duplicate: Duplicate) -> str:
+        return "name"

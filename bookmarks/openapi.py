@@ -5,6 +5,7 @@ and access tokens.
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiRequest, OpenApiResponse
@@ -12,10 +13,11 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.api import batches
 from usergroups.api.deadlines import TimeLimitExceeded
-from usergroups.api.errors import MissingField, Protected
+from usergroups.api.errors import MissingField
 from usergroups.api.openapi import (
     ETAG,
     IF_MATCH,
+    PROTECTED,
     id_parameter,
     operation,
     page_query,
@@ -23,7 +25,9 @@ from usergroups.api.openapi import (
     response_header,
     success_response,
 )
-from usergroups.exceptions import TooLargeToDelete, TooOld, UserGroupNotFound
+from usergroups.db.deletion import TooManyDependants
+from usergroups.exceptions import TooOld, UserGroupNotFound
+from usergroups.models import UserGroup
 from usergroups.openapi import (
     ID_MISSING,
     INVALID_LIMIT,
@@ -31,6 +35,7 @@ from usergroups.openapi import (
     SINCE,
     USER_GROUP,
 )
+from usergroups.tokens.models import TooManyTokens
 from usergroups.tokens.openapi import (
     DESCRIPTION,
     TOKEN,
@@ -40,7 +45,8 @@ from usergroups.tokens.openapi import (
 
 from . import exceptions
 from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
-from .models import Bookmark
+from .models import AccessToken, Bookmark, Collection
+from .public_ids import Duplicate
 from .serializers import (
     AccessTokenListQuery,
     BookmarkDeletionListQuery,
@@ -69,6 +75,7 @@ FIELDS = {
     "collection": BOOKMARK["collection"],
 }
 
+BOOKMARK_EXISTS = Duplicate(UUID(BOOKMARK["id"]), ["collection"])
 INVALID_URL = ValidationError({"url": [ErrorDetail(NO_SCHEME, "invalid")]})
 
 bookmark_operation = partial(operation, tags=["Bookmarks"])
@@ -127,7 +134,7 @@ get_bookmark = bookmark_operation(
     summary="Retrieve a bookmark",
     parameters=[BOOKMARK_ID, ETAG],
     responses={200: success_response("The bookmark.", bookmark=BOOKMARK)},
-    errors=[exceptions.BookmarkNotFound()],
+    errors=[Bookmark.DoesNotExist()],
 )
 
 update_bookmark = bookmark_operation(
@@ -140,8 +147,8 @@ update_bookmark = bookmark_operation(
     errors=[
         INVALID_URL,
         exceptions.InvalidCollection(),
-        exceptions.BookmarkNotFound(),
-        exceptions.BookmarkExists(BOOKMARK["id"]),
+        Bookmark.DoesNotExist(),
+        BOOKMARK_EXISTS,
     ],
 )
 
@@ -150,7 +157,7 @@ delete_bookmark = bookmark_operation(
     summary="Delete a bookmark",
     parameters=[BOOKMARK_ID, IF_MATCH],
     responses={200: success_response("The bookmark was deleted.")},
-    errors=[exceptions.BookmarkNotFound(), Protected()],
+    errors=[Bookmark.DoesNotExist(), PROTECTED],
 )
 
 IDS = [BOOKMARK["id"], "01930e7a-0000-7000-8000-000000000000"]
@@ -158,10 +165,10 @@ DELETED = {"status": 200, "success": 1, "changed": True}
 MOVED = {**DELETED, "updated_at": BOOKMARK["updated_at"], "bookmark": BOOKMARK}
 CREATED = {**MOVED, "status": 201}
 NOTHING_CHANGED = {"changed": False}
-INVALID = {**batches.failed(INVALID_URL), **NOTHING_CHANGED}
-NOT_FOUND = {**batches.failed(exceptions.BookmarkNotFound()), **NOTHING_CHANGED}
+INVALID = {**batches.FailedItem(INVALID_URL), **NOTHING_CHANGED}
+NOT_FOUND = {**batches.FailedItem(exceptions.BookmarkNotFound()), **NOTHING_CHANGED}
 DUPLICATE = {
-    **batches.failed(exceptions.BookmarkExists(BOOKMARK["id"])),
+    **batches.FailedItem(exceptions.BookmarkExists(BOOKMARK_EXISTS)),
     **NOTHING_CHANGED,
 }
 
@@ -215,7 +222,9 @@ lookup_bookmarks = bookmark_operation(
             "The result of each URL.",
             results=[
                 {"status": 200, "success": 1, "ids": [BOOKMARK["id"]]},
-                batches.failed(ValidationError([ErrorDetail(NO_SCHEME, "invalid")])),
+                batches.FailedItem(
+                    ValidationError([ErrorDetail(NO_SCHEME, "invalid")])
+                ),
             ],
         )
     },
@@ -244,6 +253,8 @@ COLLECTION = {
     "created_at": "2026-01-31T09:26:10.112233Z",
     "updated_at": "2026-01-31T09:26:10.112233Z",
 }
+
+COLLECTION_EXISTS = Duplicate(UUID(COLLECTION["id"]), ["name"])
 
 collection_operation = partial(operation, tags=["Collections"])
 COLLECTION_ID = id_parameter("The collection's `id`.", COLLECTION["id"])
@@ -299,7 +310,7 @@ create_collection = collection_operation(
     responses={
         201: success_response("The collection was created.", collection=COLLECTION)
     },
-    errors=[MissingField("name"), exceptions.CollectionExists(COLLECTION["id"])],
+    errors=[MissingField("name"), COLLECTION_EXISTS],
 )
 
 get_collection = collection_operation(
@@ -307,7 +318,7 @@ get_collection = collection_operation(
     summary="Retrieve a collection",
     parameters=[COLLECTION_ID, ETAG],
     responses={200: success_response("The collection.", collection=COLLECTION)},
-    errors=[exceptions.CollectionNotFound()],
+    errors=[Collection.DoesNotExist()],
 )
 
 update_collection = collection_operation(
@@ -317,8 +328,8 @@ update_collection = collection_operation(
     body={"name": COLLECTION["name"]},
     responses={200: success_response("The updated collection.", collection=COLLECTION)},
     errors=[
-        exceptions.CollectionNotFound(),
-        exceptions.CollectionExists(COLLECTION["id"]),
+        Collection.DoesNotExist(),
+        COLLECTION_EXISTS,
     ],
 )
 
@@ -331,7 +342,7 @@ delete_collection = collection_operation(
     ),
     parameters=[COLLECTION_ID, IF_MATCH],
     responses={200: success_response("The collection was deleted.")},
-    errors=[exceptions.CollectionNotFound(), TooLargeToDelete(), Protected()],
+    errors=[Collection.DoesNotExist(), TooManyDependants(), PROTECTED],
 )
 
 file_operation = partial(operation, tags=["Files"])
@@ -466,7 +477,7 @@ list_access_tokens = access_token_operation(
     responses={
         200: page_response("A page of access tokens.", access_tokens=[ACCESS_TOKEN])
     },
-    errors=[ID_MISSING, INVALID_LIMIT, UserGroupNotFound()],
+    errors=[ID_MISSING, INVALID_LIMIT, UserGroup.DoesNotExist()],
 )
 
 issue_access_token = access_token_operation(
@@ -489,7 +500,7 @@ issue_access_token = access_token_operation(
             access_token={**ACCESS_TOKEN, "secret": SECRET},
         )
     },
-    errors=[ID_MISSING, UserGroupNotFound(), exceptions.TooManyAccessTokens()],
+    errors=[ID_MISSING, UserGroup.DoesNotExist(), TooManyTokens()],
 )
 
 revoke_access_token = access_token_operation(
@@ -498,7 +509,7 @@ revoke_access_token = access_token_operation(
     description="Revokes the token permanently. Revoking it again changes nothing.",
     parameters=[ACCESS_TOKEN_ID],
     responses={200: success_response("The access token is revoked.")},
-    errors=[exceptions.AccessTokenNotFound()],
+    errors=[AccessToken.DoesNotExist()],
 )
 
 NEW_ACCESS_TOKEN = {**ACCESS_TOKEN, "secret": SECRET}
@@ -529,7 +540,7 @@ issue_access_tokens = access_token_operation(
                     "changed": True,
                     "access_token": NEW_ACCESS_TOKEN,
                 },
-                {**batches.failed(UserGroupNotFound()), **NOTHING_CHANGED},
+                {**batches.FailedItem(UserGroupNotFound()), **NOTHING_CHANGED},
             ],
         )
     },
@@ -551,7 +562,7 @@ revoke_access_tokens = access_token_operation(
             results=[
                 {"status": 200, "success": 1, "changed": True},
                 {
-                    **batches.failed(exceptions.AccessTokenNotFound()),
+                    **batches.FailedItem(exceptions.AccessTokenNotFound()),
                     **NOTHING_CHANGED,
                 },
             ],

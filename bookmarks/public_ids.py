@@ -3,7 +3,7 @@ that clients treat as opaque text.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
@@ -30,12 +30,14 @@ M = TypeVar("M", bound="PublicIdModel")
 class Duplicate(Exception):
     """The change violates a uniqueness constraint.
 
-    ``key`` is the primary key of the row in the way.
+    ``key`` is the primary key of the row in the way, and ``changed`` has the
+    names of the fields that would have changed.
     """
 
-    def __init__(self, key: UUID) -> None:
+    def __init__(self, key: UUID, changed: Iterable[str]) -> None:
         super().__init__(key)
         self.key = key
+        self.changed = frozenset(changed)
 
 
 def parse_public_id(public_id: object) -> UUID | None:
@@ -135,6 +137,7 @@ class PublicIdManager(WritingManager[M]):
         IntegrityError if it refers to a row that has been deleted.
         """
         cleaned = self._cleaned_changes(changes)
+        self.model(user_group=user_group, **cleaned).clean()
         rows = self.on_db_for_write()
         key = {"user_group": user_group, "id": parse_public_id(public_id)}
 
@@ -144,7 +147,7 @@ class PublicIdManager(WritingManager[M]):
                 setattr(changed, name, value)
             duplicate = rows._find_duplicate(user_group, changed)
             if duplicate is not None:
-                raise Duplicate(duplicate)
+                raise Duplicate(duplicate, changes)
 
         return retry_on_conflict(
             lambda: rows._update_by_key(key, versions, cleaned),

@@ -5,6 +5,7 @@ requests).
 import logging
 from functools import cache
 
+from django.apps import apps
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -40,18 +41,20 @@ def alive(request: HttpRequest) -> HttpResponse:
 @page
 def ready(request: HttpRequest) -> HttpResponse:
     """Respond with 503 if the database is unavailable, a migration is not
-    applied, or writes cannot be replicated.
+    applied, a column is missing, or writes cannot be replicated.
 
     The log says why.
     """
     try:
         require_replication()
-        require_migrations()
+        require_schema()
     except NotReady as error:
         # The message alone says enough, without a traceback.
         logger.error("Not ready: %s", error)
         return failure_response(DatabaseUnavailable(str(error)))
     except Error as error:
+        # The database may be another one when it is available again.
+        require_schema.cache_clear()
         logger.error("Not ready: %s", first_line(error))
         return failure_response(DatabaseUnavailable())
     return JsonResponse({"success": 1}, headers=NO_STORE)
@@ -89,12 +92,37 @@ def require_replication() -> None:
         raise NotReady("Writes wait for a standby server of the database.")
 
 
+COLUMNS = {
+    "postgresql": """
+        SELECT table_name, column_name FROM information_schema.columns
+        WHERE table_schema = ANY (current_schemas(false))
+    """,
+    "sqlite": """
+        SELECT tables.name, columns.name
+        FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+    """,
+}
+"""The statements that read the tables and columns of the database."""
+
+
 @cache
-def require_migrations() -> None:
-    """Raise NotReady if the database lacks migrations of the installed code.
+def require_schema() -> None:
+    """Raise NotReady if the database lacks migrations, tables or columns of
+    the installed code.
 
     The check is not repeated after a success, because it loads all migrations.
     """
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise NotReady("Some migrations are not applied.")
+    with connection.cursor() as cursor:
+        cursor.execute(COLUMNS[connection.vendor])
+        present = set(cursor.fetchall())
+    missing = []
+    for model in apps.get_models(include_auto_created=True):
+        table = model._meta.db_table
+        for field in model._meta.concrete_fields:
+            if (table, field.column) not in present:
+                missing.append(f"{table}.{field.column}")
+    if missing:
+        raise NotReady(f"The database lacks the columns {', '.join(missing)}.")

@@ -5,21 +5,19 @@ from functools import partial
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from .api import batches
-from .api.errors import MissingField, Protected
+from .api.errors import MissingField
 from .api.openapi import (
     ETAG,
     IF_MATCH,
+    PROTECTED,
     operation,
     page_query,
     page_response,
     success_response,
 )
-from .exceptions import (
-    TooLargeToDelete,
-    TooOld,
-    UnknownUserGroupToken,
-    UserGroupNotFound,
-)
+from .db.deletion import TooManyDependants
+from .exceptions import TooOld, UserGroupNotFound
+from .models import UserGroup
 from .serializers import DeletionListQuery, UserGroupListQuery
 from .tokens.openapi import DESCRIPTION, TOKEN, describe_rotation, token_operation
 
@@ -93,7 +91,7 @@ get_user_group = document(
     parameters=[ETAG],
     query=ID,
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
-    errors=[ID_MISSING, UserGroupNotFound()],
+    errors=[ID_MISSING, UserGroup.DoesNotExist()],
 )
 
 resolve_user_group = document(
@@ -107,7 +105,7 @@ resolve_user_group = document(
     parameters=[ETAG],
     body={"token": USER_GROUP["token"]},
     responses={200: success_response("The group.", user_group=USER_GROUP_DETAIL)},
-    errors=[MissingField("token"), UnknownUserGroupToken()],
+    errors=[MissingField("token"), UserGroup.DoesNotExist()],
 )
 
 create_user_group = document(
@@ -143,7 +141,7 @@ update_user_group = document(
     parameters=[IF_MATCH, ETAG],
     body=FIELDS,
     responses={200: success_response("The updated group.", user_group=USER_GROUP)},
-    errors=[ID_MISSING, INVALID_MAPPING, UserGroupNotFound()],
+    errors=[ID_MISSING, INVALID_MAPPING, UserGroup.DoesNotExist()],
 )
 
 delete_user_group = document(
@@ -155,7 +153,7 @@ delete_user_group = document(
     parameters=[IF_MATCH],
     query=ID,
     responses={200: success_response("The group was deleted.")},
-    errors=[ID_MISSING, UserGroupNotFound(), TooLargeToDelete(), Protected()],
+    errors=[ID_MISSING, UserGroup.DoesNotExist(), TooManyDependants(), PROTECTED],
 )
 
 rotate_user_group_token = document(
@@ -169,7 +167,7 @@ rotate_user_group_token = document(
     responses={
         200: success_response("The group with its new token.", user_group=USER_GROUP)
     },
-    errors=[ID_MISSING, UserGroupNotFound()],
+    errors=[ID_MISSING, UserGroup.DoesNotExist()],
 )
 
 list_user_groups = document(
@@ -256,7 +254,7 @@ put_user_groups = document(
 )
 
 DELETED = {"status": 200, "success": 1, "changed": True}
-NOT_FOUND = {**batches.failed(UserGroupNotFound()), "changed": False}
+NOT_FOUND = {**batches.FailedItem(UserGroupNotFound()), "changed": False}
 
 delete_user_groups = document(
     "delete_user_groups",

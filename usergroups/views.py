@@ -12,7 +12,6 @@ from . import openapi, serializers
 from .api import batches
 from .api.deadlines import TimeLimitExceeded
 from .api.envelopes import Envelope
-from .api.errors import Protected
 from .api.page_queries import pop_paging
 from .api.pagination import Page
 from .api.parsers import BatchParser
@@ -239,10 +238,10 @@ class UserGroupBatchDeletionView(ApiTokenView):
         ids = self.validated()["user_group_ids"]
         valid_ids = batches.valid(ids)
         existing = UserGroup.objects.existing_ids(valid_ids, self.token.scope)
-        deletions = (
+        deletions = [
             self.delete_item(provided_id, exists=provided_id in existing)
             for provided_id in valid_ids
-        )
+        ]
         return self.respond({"results": batches.results(ids, deletions)})
 
     def delete_item(self, provided_id: str, *, exists: bool) -> dict[str, object]:
@@ -250,15 +249,16 @@ class UserGroupBatchDeletionView(ApiTokenView):
         result of its item.
         """
         if self.request.deadline.has_passed():
-            return batches.failed(TimeLimitExceeded())
+            return self.failed(TimeLimitExceeded())
         if not exists:
-            return batches.failed(UserGroupNotFound())
+            return self.failed(UserGroup.DoesNotExist())
         try:
             UserGroup.objects.delete_by_provided_id(provided_id, self.token.scope)
-        except UserGroup.DoesNotExist:
-            return batches.failed(UserGroupNotFound())
-        except TooManyDependants:
-            return batches.failed(TooLargeToDelete())
-        except (ProtectedError, RestrictedError) as error:
-            return batches.failed(Protected(error))
+        except (
+            UserGroup.DoesNotExist,
+            TooManyDependants,
+            ProtectedError,
+            RestrictedError,
+        ) as error:
+            return self.failed(error)
         return {"status": 200, "changed": True}

@@ -18,7 +18,7 @@ from usergroups.admin_tools.confirmations import (
     requires_confirmation,
 )
 from usergroups.admin_tools.deletions import may_delete, protected_message
-from usergroups.admin_tools.history import log_rows
+from usergroups.admin_tools.history import log_row
 from usergroups.admin_tools.paginator import display_rows
 from usergroups.db.deletion import TooManyDependants
 
@@ -97,8 +97,7 @@ class MergingAdmin(OwnedAdmin[Collection]):
         except (ProtectedError, RestrictedError) as error:
             return protected_message(error)
         message = gettext_noop("Merged other collections into this one")
-        entry = (staying, f"{message}: {len(others)}")
-        log_rows(request.user, CHANGE, [entry])
+        log_row(request.user, CHANGE, staying, f"{message}: {len(others)}")
         counts = {self.opts.label: len(others)}
         self.log_action(request, DELETION, others, counts=counts)
         text = gettext(

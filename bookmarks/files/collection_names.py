@@ -26,10 +26,16 @@ def join_path(path: str, folder: str) -> str:
     ``A // B``, and ``B`` in ``A`` has ``A / B``. The path is shortened to
     1,000 characters, so that deeply nested folders take little memory.
     """
-    folder = SLASHES.sub(r"\g<0>/", folder)
-    if path:
-        folder = path + SEPARATOR + folder
-    return shortened(folder, MAX_PATH_LENGTH)
+    return join_paths(path, SLASHES.sub(r"\g<0>/", folder))
+
+
+def join_paths(path: str, inside: str) -> str:
+    """Return the path of what has the path ``inside`` in the folder with this
+    ``path``.
+    """
+    if path and inside:
+        inside = path + SEPARATOR + inside
+    return shortened(inside or path, MAX_PATH_LENGTH)
 
 
 def split_path(path: str) -> list[str] | None:

@@ -8,8 +8,8 @@ with exactly the columns of an export.
 
 import csv
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from operator import methodcaller
 from typing import TextIO
 
@@ -27,129 +27,131 @@ ESCAPED_LATER_FORMULA = re.compile(rf"([;\r\n])'(?={FORMULA.pattern})")
 
 DELIMITERS = ",;\t"
 MAX_COLUMNS = 200  # because a row takes time for each column, also if it is short
-BEGINNING_OF_URL = re.compile("https?://", re.IGNORECASE)
+# A line for Excel before the header.
+DECLARED_DELIMITER = re.compile(r"sep=(.)[\r\n]*", re.IGNORECASE)
 
 
 # Articles in a cell are longer than the default of the process, 131,072.
 csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
 
 
-class RowReader:
-    """Yields the number of the line on which each row begins, and its cells or
-    a ValueError if it cannot be read.
+class RowLines:
+    """Yields the lines of a file, and keeps those of the row that is being
+    read.
 
-    Each row is read by the ``csv`` module. On the whole file, that would read
-    everything up to the next quotation mark as one cell, even thousands of
-    rows, if a closing quotation mark is missing.
-
-    A closing quotation mark counts as missing if the row is longer than
-    MAX_LINE characters, has another number of cells than the header, or has a
-    line that could be a row of its own. Only the first line of the row is then
-    lost, and reading resumes at its second line.
-
-    Only a line with an odd number of quotation marks can end a row of several
-    lines, and only the first such line is tried. Therefore no line is read
-    more than twice.
+    Raises ValueError if the row gets longer than MAX_LINE characters, as it
+    does if a closing quotation mark is missing.
     """
 
-    def __init__(self, lines: Iterator[str]) -> None:
-        self.lines = lines
+    def __init__(self, text: TextIO) -> None:
+        self.lines = read_lines(text)
         # The number of the last line that was taken.
-        self.line_number = 0
-        first = next(lines, "")
-        # The lines to take next: the first line, or lines that were put back.
-        self.waiting = deque([first])
-        # The number of columns, or 0 until the header has been read.
-        self.width = 0
-        # The column in which a URL shows that a line is a row of its own and
-        # not part of a cell, or None.
-        self.url_position: int | None = None
-        self.delimiter = max(DELIMITERS, key=first.count)
+        self.number = 0
+        self.row: list[str] = []
+        self.length = 0
 
-    def __iter__(self) -> Iterator[tuple[int, list[str] | ValueError]]:
-        while line := self.take():
-            number = self.line_number
-            # Most lines are like this. It is much faster than csv.reader().
-            if '"' not in line and len(line) <= MAX_LINE:
-                cells = line.rstrip("\r\n").split(self.delimiter)
-            else:
-                try:
-                    cells = self.read_row(line)
-                except ValueError as error:
-                    yield number, error
-                    continue
-            if any(cells):
-                yield number, cells
+    def __iter__(self) -> Iterator[str]:
+        return self
 
-    def take(self) -> str:
-        """Return the next line with its line break, from those that were put
-        back or else from the file, or an empty string after the last line.
-
-        Only the beginning of a line that is too long is returned.
-        """
-        line = self.waiting.popleft() if self.waiting else next(self.lines, "")
-        if line:
-            self.line_number += 1
+    def __next__(self) -> str:
+        line = next(self.lines)
+        self.number += 1
+        self.row.append(line)
+        self.length += len(line)
+        if self.length > MAX_LINE:
+            raise ValueError
         return line
 
-    def split(self, row: str, strict: bool = False) -> list[str] | None:
-        """Return the cells of a row, or None if a quotation mark is missing.
+    def begin_row(self) -> None:
+        self.row.clear()
+        self.length = 0
 
-        With ``strict``, also return None if there is text after a closing one.
+    def find_delimiter(self) -> str:
+        """Return the character that separates the cells, and go to the header.
+
+        Blank lines before the header are skipped. A line ``sep=;`` before it,
+        for Excel, names the character. Otherwise, it is the most frequent one
+        that makes a column of URLs.
         """
-        lines = [row.rstrip("\r\n"), ""]
-        rows = csv.reader(lines, delimiter=self.delimiter, strict=strict)
+        line = next((line for line in self.lines if not self.skips(line)), "")
+        declared = DECLARED_DELIMITER.fullmatch(line)
+        if declared:
+            self.number += 1
+            return declared[1]
+        self.lines = chain([line], self.lines)
+        by_number = sorted(DELIMITERS, key=line.count, reverse=True)
+        for delimiter in by_number:
+            if FieldMap(split(line, delimiter) or []).positions["url"]:
+                return delimiter
+        return by_number[0]
+
+    def skips(self, line: str) -> bool:
+        """Return whether a line before the header is blank, and count it."""
+        is_blank = line.isspace()
+        self.number += is_blank
+        return is_blank
+
+
+def split(line: str, delimiter: str) -> list[str] | None:
+    """Return the cells of a line as spreadsheets read them, or None if a
+    quotation mark is missing.
+    """
+    lines = [line.rstrip("\r\n"), ""]
+    rows = csv.reader(lines, delimiter=delimiter)
+    try:
+        cells = next(rows)
+    except csv.Error:
+        return None
+    # It has also read the empty line if a quotation mark is open.
+    return cells if rows.line_num == 1 else None
+
+
+def read_rows(lines: RowLines) -> Iterator[tuple[int, list[str] | ValueError]]:
+    """Yield the number of the line on which each row begins, and its cells or
+    a ValueError if it cannot be read.
+
+    A row of several lines must have as many cells as the header, and no text
+    after a closing quotation mark. Otherwise a quotation mark is missing, and
+    rows have become part of a cell.
+    """
+    delimiter = lines.find_delimiter()
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    width = 0
+    while True:
+        lines.begin_row()
+        number = lines.number + 1
+        cells: list[str] | None
         try:
             cells = next(rows)
-        except csv.Error:
-            return None
-        # It has also read the empty line if a quotation mark is open.
-        return cells if rows.line_num == 1 else None
-
-    def read_row(self, first: str) -> list[str]:
-        """Return the cells of the row of which this is the first line.
-
-        Raises ValueError, and puts the other lines back, if it is invalid.
-        """
-        if len(first) > MAX_LINE:
+        except StopIteration:
+            return
+        except (csv.Error, ValueError):
+            cells = None
+        if lines.length > MAX_LINE and len(lines.row) == 1:
             problem = _("The line is longer than %(max)s characters.")
-            raise ValueError(problem % {"max": MAX_LINE})
-        cells = self.split(first)
-        if cells is not None:
-            return cells
-        lines = [first]
-        length = len(first)
-        while length <= MAX_LINE and (line := self.take()):
-            lines.append(line)
-            length += len(line)
-            if line.count('"') % 2:
-                # Otherwise it could be the opening one of another row.
-                cells = self.split("".join(lines), strict=True)
-                if cells is not None and len(cells) == (self.width or len(cells)):
-                    return cells
-                break
-            if self.is_row_of_its_own(line):
-                break
-        self.line_number -= len(lines) - 1
-        self.waiting.extendleft(reversed(lines[1:]))
-        raise ValueError(_("Not CSV: a quotation mark is missing or misplaced."))
-
-    def is_row_of_its_own(self, line: str) -> bool:
-        """Return whether a line in a cell has a URL in the column of URLs."""
-        if self.url_position is None or "://" not in line:
-            return False
-        cells = self.split(line) or []
-        return len(cells) == self.width and bool(
-            BEGINNING_OF_URL.match(cells[self.url_position])
-        )
+            yield number, ValueError(problem % {"max": MAX_LINE})
+            continue
+        if len(lines.row) == 1:
+            if cells is None:
+                cells = split(lines.row[0], delimiter)
+        elif cells is not None and width and len(cells) != width:
+            cells = None
+        if cells is None:
+            problem = _(
+                "A quotation mark is missing or misplaced, so the lines up to %(last)s "
+                "cannot be read."
+            )
+            yield number, ValueError(problem % {"last": lines.number})
+        elif any(cells):
+            width = width or len(cells)
+            yield number, cells
 
 
 def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each row, or an InvalidRecord if it cannot be read."""
-    rows = RowReader(read_lines(text))
     columns = None
     is_our_own = False
-    for line, row in rows:
+    for line, row in read_rows(RowLines(text)):
         if isinstance(row, ValueError):
             yield InvalidRecord(line, str(row))
         elif columns is None:
@@ -159,20 +161,16 @@ def read(text: TextIO) -> Iterator[FileRecord]:
                 yield InvalidRecord(line, problem)
                 return
             is_our_own = tuple(row) == FIELDS
-            rows.width = len(row)
-            if not is_our_own:
-                # An export has all quotation marks.
-                [rows.url_position] = columns.positions["url"]
             if is_our_own:
                 # No other character than the comma separates the tags.
                 columns.split = methodcaller("split", ",")
-        elif any(row[rows.width :]):
-            numbers = {"number": len(row), "columns": rows.width}
+        elif any(row[len(columns.names) :]):
+            numbers = {"number": len(row), "columns": len(columns.names)}
             problem = _("The row has %(number)s cells for %(columns)s columns.")
             yield InvalidRecord(line, problem % numbers)
         else:
-            missing = [""] * (rows.width - len(row))
-            cells = [*row[: rows.width], *missing]
+            missing = [""] * (len(columns.names) - len(row))
+            cells = [*row, *missing]
             if is_our_own:
                 cells = [unescape(cell) for cell in cells]
             yield columns.record(line, cells)

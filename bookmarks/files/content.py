@@ -15,7 +15,6 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from usergroups.api.bodies import CHUNK_SIZE
-from usergroups.api.deadlines import Deadline
 
 MAX_MEMORY = 1024 * 1024  # bytes; a larger file is kept on the disk
 MAX_ZIP_ENTRIES = 1000
@@ -56,18 +55,6 @@ DAMAGED_ZIP_ERRORS = (
 
 class UnreadableFile(Exception):
     """The rest of a file cannot be read. The argument is the reason."""
-
-
-class DeadlinePassed(UnreadableFile):
-    """The time limit of the import has passed before the record on ``line``."""
-
-    def __init__(self, deadline: Deadline, line: int) -> None:
-        text = _(
-            "The import was stopped after %(seconds)s seconds, before line "
-            "%(line)s (in a JSON file, bookmark %(line)s)."
-        )
-        super().__init__(text % {"seconds": deadline.seconds, "line": line})
-        self.line = line
 
 
 def open_content(

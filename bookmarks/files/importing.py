@@ -27,13 +27,13 @@ from bookmarks.querysets.batches import merge
 from bookmarks.querysets.unique_keys import NO_COLLECTION, UniqueKey
 from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER
-from usergroups.api.deadlines import Deadline
+from usergroups.api.deadlines import Deadline, TimeLimitExceeded
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
-from . import FORMATS, beginnings, json_bookmarks
+from . import FORMATS, beginnings
 from .collection_names import shortened
-from .content import DeadlinePassed, UnreadableFile
+from .content import UnreadableFile
 from .dates import parse_date
 from .decoding import open_text
 from .import_events import record_import
@@ -46,25 +46,19 @@ MAX_REFUSED = 100_000
 
 
 def read(
-    file: BinaryIO,
-    name: str,
-    encoding: str | None = None,
-    deadline: Deadline | None = None,
+    file: BinaryIO, name: str, encoding: str | None = None
 ) -> Iterator[FileRecord]:
     """Yield the records of a file in the format with this name, which is read
     in constant memory and closed.
 
     ``encoding`` is the name of its encoding, as returned by ``encoding_name``;
     by default, the file declares it. Raises UnreadableFile after the last
-    record if the rest of the file cannot be read, or if there is no record, and
-    DeadlinePassed if the deadline passes while no record of JSON is found.
+    record if the rest of the file cannot be read, or if there is no record.
     """
     with open_text(file, encoding, is_html=name == "html") as text:
         beginning = text.read(beginnings.SIZE)
         text.seek(0)
         records = FORMATS[name].read(text)
-        if name == "json":
-            records = json_bookmarks.read(text, deadline)
         if name == "html" and beginning.lstrip().startswith('"'):
             # A client has sent the file as a string in JSON, in which escaped
             # URLs may look valid.
@@ -136,18 +130,21 @@ def store(
 
     If another transaction deletes a collection that the file names, it is
     created again. The import ends where the file is damaged, after MAX_REFUSED
-    refused records, or before the first record that is read after the
-    deadline, and ``report.error`` is the reason. Raises IntegrityError if the
-    user group or ``collection`` is deleted. What was stored before an error
-    remains stored. An event of the user group tells what was imported.
+    refused records, or at the deadline, even if a reader loops, and
+    ``report.error`` is the reason. Raises ValidationError if ``collection``
+    belongs to another user group, and IntegrityError if either is deleted.
+    What was stored before an error remains stored. An event of the user group
+    tells what was imported.
     """
+    Bookmark(user_group=user_group, collection=collection).clean()
     using = router.db_for_write(Bookmark)
     with_collections = collection is None
     rows = valid_rows(records, report, with_collections, deadline)
     # Rows are read before any row is locked, because the file may be a slow
     # pipe.
+    chunk: list[Row] = []
     try:
-        while chunk := list(islice(rows, ROWS_PER_TRANSACTION)):
+        while _read_chunk(rows, chunk, report, deadline):
             stored = retry_on_conflict(
                 partial(_store, user_group, chunk, collection, update, using), using
             )
@@ -159,6 +156,26 @@ def store(
     finally:
         # Also after an error, because what was stored remains.
         record_import(user_group, report, using)
+
+
+def _read_chunk(
+    rows: Iterator[Row], chunk: list[Row], report: Report, deadline: Deadline | None
+) -> bool:
+    """Replace the rows of the chunk by the next ones. Return whether there are
+    any.
+    """
+    chunk.clear()
+    following = islice(rows, ROWS_PER_TRANSACTION)
+    if deadline is None:
+        chunk.extend(following)
+        return bool(chunk)
+    try:
+        with deadline.interrupt():
+            chunk.extend(following)
+    except TimeLimitExceeded:
+        # The rows that were read remain in the chunk.
+        report.stop(deadline.seconds, report.last_line + 1)
+    return bool(chunk)
 
 
 def _store(
@@ -237,7 +254,9 @@ def valid_rows(
     try:
         for record in records:
             if deadline is not None and deadline.has_passed():
-                raise DeadlinePassed(deadline, record.line)
+                report.stop(deadline.seconds, record.line)
+                return
+            report.last_line = record.line
             try:
                 row = _row(record, report, with_collections)
             except ValueError as error:
@@ -248,8 +267,6 @@ def valid_rows(
                 yield row
     except UnreadableFile as error:
         report.error = str(error)
-        if isinstance(error, DeadlinePassed):
-            report.stopped_at = error.line
 
 
 def _stopped_by_refusals(line: int) -> UnreadableFile:

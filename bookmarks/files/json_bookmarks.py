@@ -17,15 +17,12 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
-from itertools import takewhile
 from typing import Any, NamedTuple, TextIO
 
 import ijson
 from django.utils.translation import gettext as _
 
-from usergroups.api.deadlines import Deadline
-
-from .content import DeadlinePassed, UnreadableFile
+from .content import UnreadableFile
 from .decoding import read_chunks
 from .field_names import NAMES, NESTED, ObjectReader, means_something, normalized
 from .json_folders import (
@@ -105,21 +102,11 @@ class JsonReader:
         # are empty. A bookmark in several lists has a record for each of them.
         self.record_count = 0
 
-    def read(
-        self, text: TextIO, deadline: Deadline | None = None
-    ) -> Iterator[FileRecord]:
-        """Yield the records.
-
-        Raises UnreadableFile if the text is not JSON, and DeadlinePassed after
-        the deadline.
-        """
-        parts = read_chunks(text)
-        if deadline is not None:
-            # Then the JSON is incomplete.
-            parts = takewhile(lambda part: not deadline.has_passed(), parts)
+    def read(self, text: TextIO) -> Iterator[FileRecord]:
+        """Yield the records. Raises UnreadableFile if the text is not JSON."""
         # Bytes that cannot be decoded become bytes that are not UTF-8, at
         # which ijson raises an error.
-        chunks = (part.encode(errors="surrogateescape") for part in parts)
+        chunks = (part.encode(errors="surrogateescape") for part in read_chunks(text))
         self.events = ijson.basic_parse(
             ijson.from_iter(shortened_numbers(chunks)),
             # Otherwise integers of more than 64 bits would be errors.
@@ -133,8 +120,6 @@ class JsonReader:
                     yield from self.read_container(event, Place())
         # A number with a very large exponent raises an ArithmeticError.
         except (ijson.JSONError, ArithmeticError) as error:
-            if deadline is not None and deadline.has_passed():
-                raise DeadlinePassed(deadline, self.bookmark_count + 1) from error
             problem = _(
                 "The file cannot be read after %(number)s bookmarks, because it is not "
                 "valid JSON: %(reason)s."
@@ -308,21 +293,19 @@ def only_url(line: int, values: Mapping[str, JsonValue]) -> FileRecord:
     return InvalidRecord(line, "")
 
 
-def read(text: TextIO, deadline: Deadline | None = None) -> Iterator[FileRecord]:
+def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each bookmark.
 
-    Raises UnreadableFile after the last one if the file is invalid, and
-    DeadlinePassed after the deadline, because objects that are not bookmarks
-    take time as well.
+    Raises UnreadableFile after the last one if the file is invalid.
 
     The text is read twice, because the name of a folder may come after the
     bookmarks in it.
     """
     first = JsonReader()
     with suppress(UnreadableFile):
-        deque(first.read(text, deadline), maxlen=0)
+        deque(first.read(text), maxlen=0)
     text.seek(0)
-    yield from JsonReader(first.found).read(text, deadline)
+    yield from JsonReader(first.found).read(text)
 
 
 def describe(error: Exception) -> str:

@@ -1,9 +1,8 @@
 """Recognize folders and lists of bookmarks in the JSON files of programs."""
 
 from collections.abc import Mapping
-from functools import reduce
 
-from .collection_names import join_path
+from .collection_names import join_path, join_paths
 from .field_names import ANNOTATIONS, NAMES, NESTED, TEXT_KEYS, as_text
 from .records import JsonValue
 
@@ -72,10 +71,6 @@ ROOTS = {
     "4cf2e351-0e85-532b-bb37-df045d8f8d0f": "",
 }
 
-# Of folders around a folder that are found by their ids, which might form a
-# cycle.
-MAX_LEVELS = 100
-
 
 def has_list(values: Mapping[str, JsonValue]) -> bool:
     """Return whether an object with these values has a list of bookmarks, or
@@ -117,10 +112,13 @@ class Folders:
         # The names of the folders, and the ids of the folders around them.
         self.by_number: dict[int, tuple[str, str]] = {}
         self.by_id: dict[str, tuple[str, str]] = {}
+        # The paths that have been looked up, by id, so that each folder is
+        # looked at once.
+        self.paths: dict[str, str] = {}
 
     def add(self, number: int, values: Mapping[str, JsonValue]) -> None:
         """Add the folder that has these values, if it has a name."""
-        name = folder_name(values)
+        name = join_path("", folder_name(values))
         if not name:
             return
         folder = name, str(values.get("parentId", ""))
@@ -136,13 +134,25 @@ class Folders:
         if number not in self.by_number:
             return around
         name, parent_id = self.by_number[number]
-        return join_path(self.path(parent_id) or around, name)
+        return join_paths(self.path(parent_id) or around, name)
 
     def path(self, folder_id: JsonValue) -> str:
-        """Return the path of the folder with this id, or an empty string."""
-        following = str(folder_id)
-        names: list[str] = []
-        while following in self.by_id and len(names) < MAX_LEVELS:
-            name, following = self.by_id[following]
-            names.append(name)
-        return reduce(join_path, reversed(names), "")
+        """Return the path of the folder with this id, or an empty string.
+
+        Where folders refer to one another in a circle, the path begins with
+        any of them.
+        """
+        wanted = str(folder_id)
+        # The folders whose paths are unknown, from the inside.
+        unknown = []
+        following = wanted
+        while following in self.by_id and following not in self.paths:
+            unknown.append(following)
+            # so that a circle ends here
+            self.paths[following] = ""
+            following = self.by_id[following][1]
+        path = self.paths.get(following, "")
+        for each in reversed(unknown):
+            path = join_paths(path, self.by_id[each][0])
+            self.paths[each] = path
+        return self.paths.get(wanted, "")

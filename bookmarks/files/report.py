@@ -106,6 +106,19 @@ class Report:
     """The ``line`` of the first record that was not read because of the time
     limit, or None.
     """
+    last_line: int = 0
+    """The ``line`` of the last record that was read."""
+
+    def stop(self, seconds: float, line: int) -> None:
+        """Say that the time limit has passed before the record on this line."""
+        # An empty folder at the beginning of a JSON file has no bookmark
+        # before it.
+        self.stopped_at = max(line, 1)
+        text = _(
+            "The import was stopped after %(seconds)s seconds, before line "
+            "%(line)s (in a JSON file, bookmark %(line)s)."
+        )
+        self.error = text % {"seconds": seconds, "line": self.stopped_at}
 
     def refuse(self, record: FileRecord, reason: str) -> None:
         """Count a record that was refused, and keep the first ones."""

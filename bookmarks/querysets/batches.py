@@ -71,8 +71,10 @@ class BatchManager(UniqueKeyManager):
         """Move bookmarks to ``collection``, or out of their collections if it
         is None, and return a result for each id.
 
-        Raises IntegrityError if the collection is deleted.
+        Raises ValidationError if the collection belongs to another user group,
+        and IntegrityError if it is deleted.
         """
+        self.model(user_group=user_group, collection=collection).clean()
         keys = [parse_public_id(public_id) for public_id in public_ids]
         valid_keys = list(dict.fromkeys(key for key in keys if key))
         bookmarks = self.on_db_for_write()
@@ -115,7 +117,7 @@ class BatchManager(UniqueKeyManager):
             # owner of their unique key.
             owner = owners.setdefault(new_keys[key], key)
             if owner != key:
-                results[key] = (Duplicate(owner), False)
+                results[key] = (Duplicate(owner, ["collection"]), False)
                 continue
             has_moved = bool(bookmark.assign({"collection": collection}, now))
             results[key] = (bookmark, has_moved)

@@ -31,7 +31,9 @@ class TooManyFound(Exception):
 class BookmarkManager(BatchManager):
     """Reads and writes the bookmarks of a user group."""
 
-    changeable = frozenset({"url", "title", "tags", "note", "collection"})
+    changeable = frozenset(
+        {"url", "title", "collection_id", "tags", "note", "collection"}
+    )
 
     def filter_by_query(
         self, user_group: UserGroup, query: Mapping[str, Any]

@@ -91,7 +91,7 @@ class CollectionManager(PublicIdManager["Collection"]):
             same = collections.filter(user_group=user_group, name=name)
             key = same.values_list("pk", flat=True).first()
             if key is not None:
-                raise Duplicate(key)
+                raise Duplicate(key, ["name"])
 
         return retry_on_conflict(
             lambda: collections.create(user_group=user_group, name=name),

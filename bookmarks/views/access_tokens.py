@@ -45,7 +45,12 @@ class AccessTokensView(ApiTokenView):
         "GET": serializers.AccessTokenListEnvelope,
         "POST": serializers.IssuedAccessTokenEnvelope,
     }
-    errors = {**ApiTokenView.errors, TooManyTokens: exceptions.TooManyAccessTokens}
+    errors = {
+        **ApiTokenView.errors,
+        # The user group has just been deleted.
+        IntegrityError: UserGroupNotFound,
+        TooManyTokens: exceptions.TooManyAccessTokens,
+    }
 
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
@@ -61,11 +66,7 @@ class AccessTokensView(ApiTokenView):
         provided_id = fields.pop("provided_id")
         user_groups = self.user_groups.for_write().only(*FIELDS_OF_OWNER)
         user_group = user_groups.get(provided_id=provided_id)
-        try:
-            token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
-        except IntegrityError:
-            # The user group has just been deleted.
-            raise UserGroupNotFound from None
+        token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
         # for this response only
         token.secret = secret  # type: ignore[attr-defined]
         # The list of its tokens, because a single one cannot be read.
@@ -88,6 +89,7 @@ class AccessTokenDetailView(ApiTokenView):
 
 
 class AccessTokenBatchView(ApiTokenView):
+    errors = {**ApiTokenView.errors, TooManyTokens: exceptions.TooManyAccessTokens}
     request_serializers = {"POST": serializers.AccessTokenBatchSerializer}
     response_serializers = {"POST": serializers.AccessTokenBatchEnvelope}
     costly_methods = ("POST",)
@@ -127,13 +129,13 @@ class AccessTokenBatchView(ApiTokenView):
             elif each in user_groups:
                 items.append(user_groups[each])
             else:
-                items.append(batches.failed(UserGroupNotFound()))
+                items.append(self.failed(UserGroup.DoesNotExist()))
         return items
 
     def result(self, issued: tuple[AccessToken, str] | None) -> Result:
         """Return the result of an item, for what ``issue_for_each`` returns."""
         if issued is None:
-            return batches.failed(exceptions.TooManyAccessTokens())
+            return self.failed(TooManyTokens())
         token, secret = issued
         # for this response only
         token.secret = secret  # type: ignore[attr-defined]
@@ -141,6 +143,7 @@ class AccessTokenBatchView(ApiTokenView):
 
 
 class AccessTokenBatchRevocationView(ApiTokenView):
+    errors = AccessTokenDetailView.errors
     request_serializers = {"POST": serializers.AccessTokenIdsSerializer}
     response_serializers = {"POST": serializers.AccessTokenRevocationEnvelope}
     costly_methods = ("POST",)
@@ -158,7 +161,7 @@ class AccessTokenBatchRevocationView(ApiTokenView):
         returns.
         """
         if revoked is None:
-            return batches.failed(exceptions.AccessTokenNotFound())
+            return self.failed(AccessToken.DoesNotExist())
         return {"status": 200, "changed": revoked}
 
 

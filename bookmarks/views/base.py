@@ -1,13 +1,12 @@
 """The base class of the views that authenticate with an access token."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, cast
 from uuid import UUID
 
 from django.db import IntegrityError
 from django.utils.encoding import escape_uri_path
 from django.utils.functional import cached_property
+from rest_framework.response import Response
 
 from bookmarks import exceptions
 from bookmarks.authentication import AccessTokenAuthentication
@@ -31,9 +30,13 @@ class AccessTokenView(TokenView):
     errors = {
         Bookmark.DoesNotExist: exceptions.BookmarkNotFound,
         Collection.DoesNotExist: exceptions.CollectionNotFound,
+        Duplicate: exceptions.BookmarkExists,
         Modified: PreconditionFailed,
         TooManyDependants: TooLargeToDelete,
     }
+
+    collection: Collection | None = None
+    """The collection to which a field of the request refers."""
 
     @cached_property
     def user_group(self) -> UserGroup:
@@ -50,10 +53,10 @@ class AccessTokenView(TokenView):
         Raises InvalidCollection.
         """
         collections = Collection.objects.on_db_for_write()
-        collection = collections.find_by_id(self.user_group, public_id)
-        if collection is None:
+        self.collection = collections.find_by_id(self.user_group, public_id)
+        if self.collection is None:
             raise exceptions.InvalidCollection
-        return collection
+        return self.collection
 
     def validated_with_collection(self) -> dict[str, Any]:
         """Return the validated data with the collection in place of its id, if
@@ -66,32 +69,26 @@ class AccessTokenView(TokenView):
             fields["collection"] = self.get_collection(fields["collection"])
         return fields
 
-    @contextmanager
-    def require_collection(self, collection: Collection | None) -> Iterator[None]:
-        """Raise InvalidCollection if a write fails because the collection has
-        been deleted since it was read.
-        """
-        try:
-            yield
-        except IntegrityError:
-            if collection is None or self.collections.for_write().contains(collection):
-                raise
-            raise exceptions.InvalidCollection from None
+    def handle_exception(self, exc: Exception) -> Response:
+        explained = self.explain(exc)
+        if isinstance(explained, exceptions.AlreadyExists):
+            explained.location = self.location_of(explained.existing)
+        return super().handle_exception(explained)
 
-    @contextmanager
-    def explain_duplicate(
-        self, error: Callable[..., exceptions.AlreadyExists]
-    ) -> Iterator[None]:
-        """Raise ``error`` with the id and the path of the object in the way if
-        a write would create a duplicate.
-        """
-        try:
-            yield
-        except Duplicate as duplicate:
-            location = self.location_of(duplicate.key)
-            raise error(duplicate.key, location=location) from None
+    def explain_integrity_error(self, error: IntegrityError) -> Exception:
+        if self.has_lost_collection():
+            return exceptions.InvalidCollection()
+        return super().explain_integrity_error(error)
 
-    def location_of(self, key: UUID) -> str:
+    def has_lost_collection(self) -> bool:
+        """Return whether the collection of the request has been deleted since
+        it was read.
+        """
+        if self.collection is None:
+            return False
+        return not self.collections.for_write().contains(self.collection)
+
+    def location_of(self, key: UUID | str) -> str:
         """Return the path of the object with this key.
 
         The request is to its list, or to another object of its list.

@@ -13,7 +13,6 @@ from bookmarks.querysets.batches import Stored
 from bookmarks.querysets.bookmarks import TooManyFound
 from usergroups.api import batches
 from usergroups.api.batches import FailedItem, Result
-from usergroups.api.errors import Protected
 from usergroups.api.parsers import BatchParser
 from usergroups.db.deletion import ProtectingError
 from usergroups.db.retry import retry_on_conflict
@@ -77,7 +76,7 @@ class BookmarkBatchView(AccessTokenView):
                 fields = {**item, "collection": collections[public_id]}
                 resolved.append(cast(BookmarkFields, fields))
             else:
-                resolved.append(batches.failed(exceptions.InvalidCollection()))
+                resolved.append(self.failed(exceptions.InvalidCollection()))
         return resolved
 
 
@@ -96,9 +95,9 @@ class BookmarkBatchDeletionView(AccessTokenView):
     def result(self, existed: bool | ProtectingError) -> Result:
         """Return the result of an item, for what ``delete_by_ids`` returns."""
         if isinstance(existed, ProtectingError):
-            return batches.failed(Protected(existed))
+            return self.failed(existed)
         if not existed:
-            return batches.failed(exceptions.BookmarkNotFound())
+            return self.failed(Bookmark.DoesNotExist())
         return {"status": 200, "changed": True}
 
 
@@ -112,19 +111,18 @@ class BookmarkBatchMoveView(AccessTokenView):
         fields = self.validated_with_collection()
         ids = fields["ids"]
         collection = fields["collection"]
-        with self.require_collection(collection):
-            outcomes = Bookmark.objects.move_by_ids(
-                self.user_group, batches.valid(ids), collection
-            )
+        outcomes = Bookmark.objects.move_by_ids(
+            self.user_group, batches.valid(ids), collection
+        )
         moves = starmap(self.result, outcomes)
         return self.respond({"results": batches.results(ids, moves)})
 
     def result(self, found: Bookmark | Duplicate | None, moved: bool) -> Result:
         """Return the result of an item, for what ``move_by_ids`` returns."""
         if found is None:
-            return batches.failed(exceptions.BookmarkNotFound())
+            return self.failed(Bookmark.DoesNotExist())
         if isinstance(found, Duplicate):
-            return batches.failed(exceptions.BookmarkExists(found.key))
+            return self.failed(found)
         return {
             "bookmark": found,
             "changed": moved,
@@ -149,5 +147,5 @@ class BookmarkLookupView(AccessTokenView):
     def post(self, request: Request) -> Response:
         urls = self.validated()["urls"]
         found = Bookmark.objects.find_by_urls(self.user_group, batches.valid(urls))
-        lookups = ({"ids": ids, "status": 200} for ids in found)
+        lookups = [{"ids": ids, "status": 200} for ids in found]
         return self.respond({"results": batches.results(urls, lookups)})

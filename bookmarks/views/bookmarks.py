@@ -1,11 +1,9 @@
 """The operations on bookmarks."""
 
-from functools import partial
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from bookmarks import exceptions, openapi, serializers, web_url
+from bookmarks import openapi, serializers, web_url
 from bookmarks.models import Bookmark
 from bookmarks.search import WITHOUT_INDEX, SearchPage
 from usergroups.api.envelopes import Envelope
@@ -57,8 +55,7 @@ class BookmarksView(AccessTokenView):
     def post(self, request: Request) -> Response:
         fields = self.validated_with_collection()
         user_group = self.user_group
-        with self.require_collection(fields.get("collection")):
-            bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
+        bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
         data = {"user_group": user_group, "bookmark": bookmark}
         if not created:
             return self.respond(data, etag_of=bookmark)
@@ -78,22 +75,16 @@ class BookmarkView(AccessTokenView):
     def get(self, request: Request, id: str) -> Response:
         bookmark = Bookmark.objects.find_by_id(self.user_group, id)
         if bookmark is None:
-            raise exceptions.BookmarkNotFound
+            raise Bookmark.DoesNotExist
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.update_bookmark
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated_with_collection()
         versions = accepted_versions(request)
-        field = "url" if "url" in fields else "collection"
-        error = partial(exceptions.BookmarkExists, field=field)
-        with (
-            self.explain_duplicate(error),
-            self.require_collection(fields.get("collection")),
-        ):
-            bookmark = Bookmark.objects.update_by_id(
-                self.user_group, id, versions, **fields
-            )
+        bookmark = Bookmark.objects.update_by_id(
+            self.user_group, id, versions, **fields
+        )
         return self.respond({"bookmark": bookmark}, etag_of=bookmark)
 
     @openapi.delete_bookmark

@@ -5,6 +5,7 @@ from rest_framework.response import Response
 
 from bookmarks import exceptions, openapi, serializers
 from bookmarks.models import Collection
+from bookmarks.public_ids import Duplicate
 from usergroups.api.envelopes import Envelope
 from usergroups.api.page_queries import pop_paging
 from usergroups.api.pagination import Page
@@ -12,8 +13,11 @@ from usergroups.api.preconditions import accepted_versions
 
 from .base import AccessTokenView
 
+ERRORS = {**AccessTokenView.errors, Duplicate: exceptions.CollectionExists}
+
 
 class CollectionsView(AccessTokenView):
+    errors = ERRORS
     request_serializers = {
         "GET": serializers.CollectionListQuery,
         "POST": serializers.CollectionWriteSerializer,
@@ -33,8 +37,7 @@ class CollectionsView(AccessTokenView):
     @openapi.create_collection
     def post(self, request: Request) -> Response:
         fields = self.validated()
-        with self.explain_duplicate(exceptions.CollectionExists):
-            collection = Collection.objects.add(self.user_group, **fields)
+        collection = Collection.objects.add(self.user_group, **fields)
         location = self.location_of(collection.pk)
         return self.respond(
             {"collection": collection},
@@ -45,6 +48,7 @@ class CollectionsView(AccessTokenView):
 
 
 class CollectionView(AccessTokenView):
+    errors = ERRORS
     request_serializers = {"PATCH": serializers.CollectionWriteSerializer}
     response_serializers = {
         "GET": serializers.CollectionEnvelope,
@@ -56,17 +60,16 @@ class CollectionView(AccessTokenView):
     def get(self, request: Request, id: str) -> Response:
         collection = Collection.objects.find_by_id(self.user_group, id)
         if collection is None:
-            raise exceptions.CollectionNotFound
+            raise Collection.DoesNotExist
         return self.respond({"collection": collection}, etag_of=collection)
 
     @openapi.update_collection
     def patch(self, request: Request, id: str) -> Response:
         fields = self.validated()
         versions = accepted_versions(request)
-        with self.explain_duplicate(exceptions.CollectionExists):
-            collection = Collection.objects.update_by_id(
-                self.user_group, id, versions, **fields
-            )
+        collection = Collection.objects.update_by_id(
+            self.user_group, id, versions, **fields
+        )
         return self.respond({"collection": collection}, etag_of=collection)
 
     @openapi.delete_collection

@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 from typing import Any, BinaryIO
 
+from django.db import IntegrityError
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -65,8 +66,8 @@ class ImportView(AccessTokenView):
     ) -> Report:
         """Store the bookmarks of a file and return the report.
 
-        Raises InvalidCollection if the collection is deleted before anything
-        is stored.
+        Raises IntegrityError if the collection is deleted before anything is
+        stored.
         """
         report = Report()
         try:
@@ -76,19 +77,18 @@ class ImportView(AccessTokenView):
             return report
         collection = query.get("collection")
         deadline = self.request.deadline
-        records = read(content, format_name, encoding, deadline)
+        records = read(content, format_name, encoding)
         try:
-            with self.require_collection(collection):
-                store(
-                    self.user_group,
-                    records,
-                    report,
-                    collection,
-                    query["update"],
-                    deadline=deadline,
-                )
-        except exceptions.InvalidCollection:
-            if report.has_no_bookmark:
+            store(
+                self.user_group,
+                records,
+                report,
+                collection,
+                query["update"],
+                deadline=deadline,
+            )
+        except IntegrityError:
+            if report.has_no_bookmark or not self.has_lost_collection():
                 raise
             # What was stored before the deletion of the collection stays.
             report.error = exceptions.NO_SUCH_COLLECTION

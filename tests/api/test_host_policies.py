@@ -17,9 +17,11 @@ from rest_framework.throttling import AnonRateThrottle, BaseThrottle
 
 from tests.answers import detail, error_code, errors
 from tests.conftest import Caller
+from usergroups.api.envelopes import Envelope
 from usergroups.authentication import ApiTokenAuthentication
+from usergroups.models import UserGroup
 from usergroups.tokens.views import TokenView
-from usergroups.views import UserGroupView
+from usergroups.views import UserGroupBatchDeletionView, UserGroupView
 
 pytestmark = pytest.mark.database_independent
 
@@ -176,3 +178,54 @@ def test_serializers_know_the_request_and_the_view(call):
     assert call(response_serializers={"PUT": RequestAndViewSerializer}).json() == {
         "path": "/host HostView"
     }
+
+
+class Archived(APIException):
+    status_code = 410
+    default_code = "archived"
+    default_detail = "The user group is archived."
+
+
+class NotInArchive(UserGroup.DoesNotExist):
+    """An exception of the host, which is answered as its base class."""
+
+
+def test_a_view_answers_an_exception_in_one_way(call_usergroups, monkeypatch):
+    """In a call, in an item of a batch and in the OpenAPI document."""
+    for view in (UserGroupView, UserGroupBatchDeletionView):
+        answers = {**view.errors, UserGroup.DoesNotExist: Archived}
+        monkeypatch.setattr(view, "errors", answers)
+
+    single = call_usergroups("DELETE", "user", query={"user_group_id": "unknown"})
+    batch = call_usergroups(
+        "POST", "users-batch-delete", {"user_group_ids": ["unknown"]}
+    )
+    document = SchemaGenerator().get_schema(public=True)
+
+    assert errors(single, 410) == [(None, "archived")]
+    assert batch.json()["results"] == [
+        {**single.json(), "status": 410, "changed": False}
+    ]
+    documented = document["paths"]["/api/user"]["delete"]["responses"]["410"]
+    assert documented == {"$ref": "#/components/responses/UsergroupsArchived"}
+    assert isinstance(UserGroupView().explain(NotInArchive()), Archived)
+
+
+@pytest.mark.django_db
+def test_a_batch_is_done_whatever_the_response_has(
+    call_usergroups, user_group, monkeypatch
+):
+    envelopes = {"POST": Envelope}
+    monkeypatch.setattr(UserGroupBatchDeletionView, "response_serializers", envelopes)
+
+    response = call_usergroups(
+        "POST", "users-batch-delete", {"user_group_ids": [user_group.provided_id]}
+    )
+
+    assert response.json() == {"success": 1}
+    assert not UserGroup.objects.exists()
+
+
+def test_a_response_refuses_an_iterator():
+    with pytest.raises(TypeError, match="user_groups is an iterator"):
+        UserGroupView().respond({"user_groups": iter([])})

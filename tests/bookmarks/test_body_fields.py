@@ -234,7 +234,7 @@ def test_an_unknown_field_is_refused(call, valid_body, name):
         ("colection", "unknown_field"),
         ("propertys", "unknown_field"),
     ]
-    assert detail(response).startswith("Unknown field. Known are: ")
+    assert detail(response).startswith("Unknown field. The operation has: ")
 
 
 def test_the_errors_of_many_unknown_fields_are_limited(create_bookmark):
@@ -328,6 +328,6 @@ class ColouredUpdateSerializer(UserGroupUpdateSerializer):
 
 
 def test_the_serializer_of_a_host_knows_its_fields():
-    assert known_fields(ColouredUpdateSerializer) == known_fields(
-        UserGroupUpdateSerializer
-    ) | {"colour", "rank"}
+    known = known_fields(ColouredUpdateSerializer).keys()
+
+    assert known == {*known_fields(UserGroupUpdateSerializer), "colour", "rank"}

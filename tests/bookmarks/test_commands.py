@@ -2,10 +2,12 @@
 files that they read and write.
 """
 
+import _thread
 import io
 import os
 import re
 import stat
+import threading
 from itertools import islice
 from zipfile import ZipFile
 
@@ -14,6 +16,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from bookmarks.files import EXPORT_FORMATS, exporting, importing
+from bookmarks.files.records import CollectionRecord
 from bookmarks.management import progress
 from bookmarks.management.commands import export_bookmarks, import_bookmarks
 from bookmarks.models import Bookmark
@@ -289,6 +292,28 @@ def test_the_commands_have_no_time_limit(user_group, tmp_path, settings):
     call_command("import_bookmarks", str(file), *GROUP)
 
     assert Bookmark.objects.count() == 1
+
+
+def test_an_import_stops_at_its_time_limit(import_file):
+    with pytest.raises(
+        CommandError, match=r"stopped after 0\.0 seconds, before line 2"
+    ):
+        import_file(b"url\nhttps://a/\n", "--time-limit", "0")
+
+
+def test_an_import_that_is_interrupted_ends_at_once(import_file, monkeypatch):
+    """Also if its reader loops."""
+
+    def read(*args):
+        threading.Timer(0.1, _thread.interrupt_main).start()
+        while True:
+            yield CollectionRecord(1, None)
+
+    monkeypatch.setattr(import_bookmarks, "read", read)
+
+    with pytest.raises(CommandError, match=r"^Interrupted\.") as error:
+        import_file(b"url\n")
+    assert error.value.returncode == 130
 
 
 def test_an_export_keeps_the_permissions_and_a_symbolic_link(user_group, tmp_path):

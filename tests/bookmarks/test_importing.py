@@ -2,6 +2,7 @@
 update changes.
 """
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,7 @@ from django.db import connection, transaction
 from bookmarks import web_url
 from bookmarks.files import import_events, importing
 from bookmarks.files.dates import parse_date
-from bookmarks.files.records import InvalidRecord, Record
+from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import chunks_of_two, imported, refusals  # noqa: F401
@@ -582,22 +583,51 @@ def records(number):
 
 @pytest.mark.usefixtures("chunks_of_two")
 def test_an_import_ends_at_its_deadline_and_says_where(user_group):
-    report = imported(user_group, records(9), deadline=Deadline(6, Clock()))
+    """The clock is read once for each record and for each two of them."""
+    report = imported(user_group, records(9), deadline=Deadline(9, Clock()))
 
     assert (report.created, Bookmark.objects.count()) == (5, 5)
     assert report.stopped_at == 12
     assert (
         report.error
-        == "The import was stopped after 6 seconds, before line 12 (in a JSON file, "
+        == "The import was stopped after 9 seconds, before line 12 (in a JSON file, "
         "bookmark 12)."
     )
 
 
 @pytest.mark.usefixtures("chunks_of_two")
 def test_an_import_that_ends_before_its_deadline_is_complete(user_group):
-    report = imported(user_group, records(5), deadline=Deadline(6, Clock()))
+    report = imported(user_group, records(5), deadline=Deadline(9, Clock()))
 
     assert (report.created, report.stopped_at, report.error) == (5, None, None)
+
+
+def looping_after(records):
+    """Yield the records, and then never end."""
+    yield from records
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_reader_that_loops_is_ended_at_the_deadline(user_group, number):
+    begin = time.monotonic()
+
+    report = imported(
+        user_group, looping_after(records(number)), deadline=Deadline(0.1)
+    )
+
+    assert time.monotonic() - begin < 5
+    assert (report.created, report.stopped_at) == (number, 2 * number + 1)
+
+
+def test_the_place_where_an_import_stopped_is_never_0(user_group):
+    """An empty folder at the beginning of a JSON file has the number 0."""
+    folder = CollectionRecord(0, "A")
+
+    report = imported(user_group, [folder], deadline=Deadline(0))
+
+    assert report.stopped_at == 1
 
 
 def test_an_import_ends_after_too_many_refused_records(user_group, monkeypatch):
@@ -616,6 +646,6 @@ def test_an_import_ends_after_too_many_refused_records(user_group, monkeypatch):
 def test_an_invalid_record_takes_time_as_well(user_group):
     invalid = [InvalidRecord(n, "Not CSV.") for n in range(1, 10)]
 
-    report = imported(user_group, invalid, deadline=Deadline(6, Clock()))
+    report = imported(user_group, invalid, deadline=Deadline(7, Clock()))
 
     assert (report.refused, report.stopped_at) == (5, 6)

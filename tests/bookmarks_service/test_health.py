@@ -9,8 +9,8 @@ from tests.queries import queries_of
 
 
 @pytest.fixture(autouse=True)
-def forget_that_migrations_are_applied():
-    health.require_migrations.cache_clear()
+def forget_that_the_schema_is_complete():
+    health.require_schema.cache_clear()
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
@@ -22,7 +22,7 @@ def test_a_healthy_service_answers_with_200(client, db, path):
 
 
 def test_readyz_takes_one_statement(client, db):
-    client.get("/readyz")  # checks the migrations, and caches that they are applied
+    client.get("/readyz")  # checks the schema, and caches that it is complete
 
     # which checks that the database answers
     assert len(queries_of(lambda: client.get("/readyz"))) == 1
@@ -54,11 +54,52 @@ def test_readyz_fails_until_all_migrations_are_applied(client, caplog):
     assert client.get("/readyz").status_code == 200
 
 
-def test_the_log_says_why_readyz_fails(client, db, caplog):
-    def fail(*args):
-        raise OperationalError("connection refused\nDETAIL: a secret")
+@pytest.mark.parametrize(
+    ("change", "undo", "missing"),
+    [
+        (
+            "ALTER TABLE bookmarks_bookmark RENAME note TO remark",
+            "ALTER TABLE bookmarks_bookmark RENAME remark TO note",
+            "bookmarks_bookmark.note",
+        ),
+        (
+            "ALTER TABLE django_session RENAME TO sessions",
+            "ALTER TABLE sessions RENAME TO django_session",
+            "django_session.session_key, django_session.session_data, "
+            "django_session.expire_date",
+        ),
+    ],
+    ids=["column", "table"],
+)
+@pytest.mark.django_db(transaction=True)
+def test_readyz_fails_if_a_column_is_missing(client, caplog, change, undo, missing):
+    with connection.cursor() as cursor:
+        cursor.execute(change)
+        try:
+            response = client.get("/readyz")
+        finally:
+            cursor.execute(undo)
 
-    with connection.execute_wrapper(fail):
+    assert response.status_code == 503
+    assert f"Not ready: The database lacks the columns {missing}." in caplog.messages
+    assert client.get("/readyz").status_code == 200
+
+
+def test_readyz_checks_the_columns_again_after_the_database_was_unavailable(client, db):
+    client.get("/readyz")
+    with connection.execute_wrapper(unavailable):
+        client.get("/readyz")
+
+    # one for migrations, one for columns, and one for writes that wait
+    assert len(queries_of(lambda: client.get("/readyz"))) > 1
+
+
+def unavailable(*args):
+    raise OperationalError("connection refused\nDETAIL: a secret")
+
+
+def test_the_log_says_why_readyz_fails(client, db, caplog):
+    with connection.execute_wrapper(unavailable):
         assert client.get("/readyz").status_code == 503
 
     assert caplog.messages[0] == "Not ready: OperationalError: connection refused"

@@ -67,34 +67,21 @@ class Change(NamedTuple):
     new: object
 
 
-def log_rows(
-    user: Any,
-    flag: int,
-    messages: Sequence[tuple[models.Model, object]],
-) -> list[LogEntry]:
-    """Write an entry of the history for each row, with its message, in one
-    statement, and the events of the user groups that own the rows.
+def log_row(
+    user: Any, flag: int, row: models.Model, message: str | list[dict[str, Any]]
+) -> LogEntry:
+    """Write an entry of the history, and the event of the user group that owns
+    the row.
 
-    A message is text, or the parts of one in JSON.
+    The message is text, or the parts of one.
     """
-    entries = []
-    for row, message in messages:
-        text = message if isinstance(message, str) else json.dumps(message)
-        entry = LogEntry(
-            user_id=user.pk,
-            content_type=get_content_type_for_model(row),
-            object_id=row.pk,
-            object_repr=kept_name(row, flag),
-            action_flag=flag,
-            change_message=text,
-        )
-        entries.append(entry)
-    LogEntry.objects.bulk_create(entries)
-    events: list[Event] = []
-    for (row, _message), entry in zip(messages, entries, strict=True):
-        events += events_of(user, entry, [row])
-    record(events)
-    return entries
+    [entry] = LogEntry.objects.log_actions(user.pk, [row], flag, message)
+    # Nothing may name a user group after its deletion.
+    if flag == DELETION and is_user_group(row):
+        entry.object_repr = ""
+        entry.save(update_fields=["object_repr"])
+    record(events_of(user, entry, [row]))
+    return entry
 
 
 def log_action(
@@ -116,7 +103,7 @@ def log_action(
     if not rows:
         return
     if len(rows) == 1 and counts is None:
-        log_rows(user, flag, [(rows[0], message)])
+        log_row(user, flag, rows[0], message)
         return
     keys = [str(row.pk) for row in rows[:MAX_KEYS]]
     summary = {
@@ -128,7 +115,7 @@ def log_action(
     }
     parts = [{"rows": summary}]
     if len(rows) == 1:
-        log_rows(user, flag, [(rows[0], parts)])
+        log_row(user, flag, rows[0], parts)
         return
     entry = LogEntry.objects.create(
         user_id=user.pk,
@@ -137,17 +124,6 @@ def log_action(
         change_message=json.dumps(parts),
     )
     record(events_of(user, entry, rows))
-
-
-def kept_name(row: models.Model, flag: int) -> str:
-    """Return the name of a row that its entry keeps.
-
-    Nothing may name a user group after its deletion.
-    """
-    if flag == DELETION and is_user_group(row):
-        return ""
-    # the length of the column
-    return str(row)[:200]
 
 
 def events_of(user: Any, entry: LogEntry, rows: Sequence[models.Model]) -> list[Event]:
@@ -299,12 +275,10 @@ class HistoryAdmin(ModelAdmin[M]):
 
     def log_addition(self, request: HttpRequest, *args: Any) -> LogEntry:
         # the row and the message
-        [entry] = log_rows(request.user, ADDITION, [args])
-        return entry
+        return log_row(request.user, ADDITION, *args)
 
     def log_change(self, request: HttpRequest, *args: Any) -> LogEntry:
-        [entry] = log_rows(request.user, CHANGE, [args])
-        return entry
+        return log_row(request.user, CHANGE, *args)
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False

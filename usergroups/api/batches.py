@@ -4,7 +4,7 @@ Successful and failed items have results of one schema, because generated
 clients in PHP have no type for a choice of two schemas.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from drf_spectacular.utils import extend_schema_field
@@ -14,7 +14,7 @@ from rest_framework.exceptions import APIException, ValidationError
 from .body_fields import check_fields
 from .envelopes import SuccessField
 from .error_serializers import FailureTypeField, ProblemSerializer
-from .errors import MAX_PROBLEMS, Failure, failure
+from .errors import MAX_PROBLEMS, failure
 from .fields import TimestampField
 
 T = TypeVar("T")
@@ -32,21 +32,16 @@ more.
 
 class FailedItem(dict[str, object]):
     """The result of an item that is invalid, or for which the operation
-    failed: its status, and the body of an error response.
-    """
-
-    def __init__(self, status: int, body: Failure) -> None:
-        super().__init__(status=status, **body)
-        self.number_of_errors = len(body["errors"])
-
-
-def failed(exception: APIException, max_problems: int = MAX_PROBLEMS) -> FailedItem:
-    """Return the result of an item.
+    failed.
 
     Its status and its body are those that a single request with this error
     would get, except that at most ``max_problems`` errors are listed.
     """
-    return FailedItem(exception.status_code, failure(exception, max_problems))
+
+    def __init__(self, error: APIException, max_problems: int = MAX_PROBLEMS) -> None:
+        body = failure(error, max_problems)
+        super().__init__(status=error.status_code, **body)
+        self.number_of_errors = len(body["errors"])
 
 
 class BatchField(serializers.ListField):
@@ -79,7 +74,7 @@ class BatchField(serializers.ListField):
             try:
                 items.append(self._validated(item))
             except ValidationError as invalid:
-                result = failed(invalid, max_problems)
+                result = FailedItem(invalid, max_problems)
                 items.append(result)
                 left = max_problems - result.number_of_errors
                 max_problems = max(left, MIN_PROBLEMS)
@@ -173,16 +168,15 @@ def valid(items: Iterable[T | FailedItem]) -> list[T]:
     return [item for item in items if not isinstance(item, FailedItem)]
 
 
-def results(
-    items: Iterable[object], valid_results: Iterator[Result]
-) -> Iterator[Result]:
-    """Yield the results of all items of a BatchField.
+def results(items: Iterable[object], valid_results: Iterable[Result]) -> list[Result]:
+    """Return the results of all items of a BatchField.
 
     The result of an invalid item is the item itself, a FailedItem.
-    ``valid_results`` yields the results of the valid items in their order.
+    ``valid_results`` has the results of the valid items in their order.
     """
+    remaining = iter(valid_results)
+    all_results: list[Result] = []
     for item in items:
-        if isinstance(item, FailedItem):
-            yield item
-        else:
-            yield next(valid_results)
+        result = item if isinstance(item, FailedItem) else next(remaining)
+        all_results.append(result)
+    return all_results

@@ -11,6 +11,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.serializers import Serializer
 
 from .errors import MAX_PROBLEMS
+from .requests import FIELD, check_names
 from .strict_json import UncheckedObject, Unstorable, check_storable
 
 
@@ -23,30 +24,22 @@ def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> Non
         problems = _unstorable_fields(data, serializer)
         if problems:
             raise ValidationError(problems)
-    known = known_fields(type(serializer))
-    unknown = [name for name in data if name not in known]
-    if unknown:
-        detail = ErrorDetail(
-            f"Unknown field. Known are: {', '.join(sorted(known))}.", "unknown_field"
-        )
-        # One more than a response may have shows that there are too many.
-        listed = unknown[: MAX_PROBLEMS + 1]
-        raise ValidationError({name: [detail] for name in listed})
+    check_names(data, known_fields(type(serializer)), FIELD)
 
 
 @cache
-def known_fields(serializer: type[Serializer[Any]]) -> frozenset[str]:
-    """Return the names of the fields that a body of this class may have.
+def known_fields(serializer: type[Serializer[Any]]) -> Mapping[str, object]:
+    """Return the fields that a body of this class may have, by name.
 
     The attribute ``answer`` of the class is the serializer of answers about
     the same object, if what was read can be sent back. Those of its fields
     that the class lacks are ignored.
     """
-    names = {*serializer().fields}
+    fields = {**serializer().fields}
     answer: type[Serializer[Any]] | None = getattr(serializer, "answer", None)
     if answer is not None:
-        names.update(answer().fields)
-    return frozenset(names)
+        fields = {**answer().fields, **fields}
+    return dict(sorted(fields.items()))
 
 
 def _unstorable_fields(

@@ -5,13 +5,18 @@ checks it: reading of bodies, deletions of many user groups, imports and
 exports.
 """
 
+import ctypes
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import Timer, get_ident
 from typing import TypeVar
 
 from rest_framework.exceptions import APIException
 
 T = TypeVar("T")
+
+GRACE = 0.5  # seconds in which a block can check the deadline itself
 
 
 class TimeLimitExceeded(APIException):
@@ -51,3 +56,27 @@ class Deadline:
             if self.has_passed():
                 raise TimeLimitExceeded
             yield item
+
+    @contextmanager
+    def interrupt(self) -> Iterator[None]:
+        """Raise TimeLimitExceeded in the block when the deadline passes, even
+        if the block loops without checking it, but not in its first half
+        second.
+
+        The block must only compute, because the exception may come between any
+        two instructions.
+        """
+        remaining = self._end - self._clock()
+        thread = ctypes.c_ulong(get_ident())
+        raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+        exception = ctypes.py_object(TimeLimitExceeded)
+        timer = Timer(max(remaining, GRACE), raise_in, (thread, exception))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+            # It may have been set, but not raised yet.
+            raise_in(thread, None)

@@ -4,7 +4,7 @@ BaseAPIView passes each exception to ``exception_handler``. What responds
 without such a view, such as middleware, calls ``failure_response``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NotRequired, TypedDict
 
@@ -12,7 +12,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, InternalError, OperationalError
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, RestrictedError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import translation
 from django.utils.log import log_response
@@ -59,6 +59,10 @@ TOO_MANY = Problem(
 )
 
 
+Detail = str | dict[str, list[str]] | None
+"""The argument of an APIException, or None for its default."""
+
+
 class Failure(TypedDict):
     """The body of an error response."""
 
@@ -101,7 +105,15 @@ class DatabaseUnavailable(exceptions.APIException):
     wait = 5  # seconds, for the header Retry-After
 
 
-class Protected(exceptions.APIException):
+class Explanation(exceptions.APIException):
+    """An error that is made of the exception that it explains."""
+
+    def __init__(self, cause: Exception, detail: Detail = None) -> None:
+        super().__init__(detail)
+        self.__cause__ = cause
+
+
+class Protected(Explanation):
     """Rows of the host project, whose foreign keys have PROTECT or RESTRICT,
     refer to an object that the call would delete.
     """
@@ -110,31 +122,65 @@ class Protected(exceptions.APIException):
     default_code = "protected"
     default_detail = "Other objects refer to this one, so it cannot be deleted."
 
-    def __init__(self, error: ProtectingError | None = None) -> None:
+    def __init__(self, cause: ProtectingError) -> None:
+        if isinstance(cause, ProtectedError):
+            rows = cause.protected_objects
+        else:
+            rows = cause.restricted_objects
+        kinds = sorted({str(row._meta.verbose_name) for row in rows})
         detail = None
-        if error is not None:
-            kinds = ", ".join(names_of_protected(error))
-            detail = f"Objects of these kinds prevent the deletion: {kinds}."
-        super().__init__(detail)
+        if kinds:
+            listed = ", ".join(kinds)
+            detail = f"Objects of these kinds prevent the deletion: {listed}."
+        super().__init__(cause, detail)
 
 
-def names_of_protected(error: ProtectingError) -> list[str]:
-    """Return the names of the models whose rows prevent a deletion, sorted."""
-    if isinstance(error, ProtectedError):
-        rows = error.protected_objects
-    else:
-        rows = error.restricted_objects
-    return sorted({str(row._meta.verbose_name) for row in rows})
+Answers = Mapping[type[Exception], type[exceptions.APIException]]
+"""The errors with which calls answer exceptions, by the class of the exception
+or by one of its base classes.
+"""
+
+
+COMMON_ANSWERS: Answers = {
+    Http404: exceptions.NotFound,
+    PermissionDenied: exceptions.PermissionDenied,
+    SuspiciousOperation: BadRequest,
+    ProtectedError: Protected,
+    RestrictedError: Protected,
+    **dict.fromkeys(DATABASE_UNAVAILABLE_ERRORS, DatabaseUnavailable),
+}
+"""The answers of all views. The attribute ``errors`` of a view adds others."""
+
+
+def explain(error: Exception, answers: Answers) -> Exception:
+    """Return the error with which a call answers an exception, or the same
+    exception if there is none.
+
+    The answer to its class comes before that to a base class.
+    """
+    for kind in type(error).__mro__:
+        answer = answers.get(kind)
+        if answer is None:
+            continue
+        if issubclass(answer, Explanation):
+            return answer(error)
+        explained = answer()
+        # so that the log has both
+        explained.__cause__ = error
+        return explained
+    return error
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
-    """Return an error response for any exception of a view, and log server
-    errors.
+    """Return an error response for an exception that a view has explained, and
+    log server errors.
 
     Unlike DRF's handler, this does not roll back the transaction of
     ATOMIC_REQUESTS, because these views have none.
     """
-    error = _api_exception(exception)
+    error = exception
+    if not isinstance(error, exceptions.APIException):
+        error = ServerError()
     response = Response(failure(error), error.status_code, headers=_headers(error))
     if response.status_code >= 500:
         # Django's request, which has no public name in DRF
@@ -222,22 +268,6 @@ def _headers(exception: exceptions.APIException) -> dict[str, str]:
         # That of a host's throttle may be None, zero or negative.
         headers["Retry-After"] = str(max(1, exception.wait or 1))
     return headers
-
-
-def _api_exception(exception: Exception) -> exceptions.APIException:
-    match exception:
-        case exceptions.APIException():
-            return exception
-        case Http404():
-            return exceptions.NotFound()
-        case PermissionDenied():
-            return exceptions.PermissionDenied()
-        case SuspiciousOperation():
-            return BadRequest()
-        case _ if isinstance(exception, DATABASE_UNAVAILABLE_ERRORS):
-            return DatabaseUnavailable()
-        case _:
-            return ServerError()
 
 
 def _problems(

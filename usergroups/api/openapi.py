@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from django.apps import apps
+from django.db.models import ProtectedError
 from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
@@ -28,6 +29,8 @@ from rest_framework.fields import empty
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.serializers import Serializer
 
+from usergroups.db.versions import Modified
+
 from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
 from .cursors import LATEST, Cursor, Key
@@ -44,8 +47,7 @@ from .errors import (
 )
 from .page_queries import PageQuery
 from .parsers import TooManyValuesInBody
-from .preconditions import PreconditionFailed
-from .requests import RepeatedParameter, UnknownParameter
+from .requests import PARAMETER, RepeatedParameter, UnknownName
 from .views import BaseAPIView
 
 # Examples of the errors that all operations can return. Without a language,
@@ -56,7 +58,7 @@ with translation.override(None):
         exceptions.ParseError(
             "The query string is not UTF-8 or has too many parameters."
         ),
-        UnknownParameter(["update_since"], ["updated_since"]),
+        UnknownName(["update_since"], ["updated_since"], PARAMETER),
         RepeatedParameter(["limit"]),
         exceptions.NotAuthenticated(),
         WrongScheme("This path takes another scheme."),
@@ -73,6 +75,9 @@ with translation.override(None):
     ]
     # An id that contains a slash is another path.
     UNKNOWN_PATH = exceptions.NotFound()
+
+# for the errors of an operation that deletes
+PROTECTED = ProtectedError("", set())
 
 
 ERROR_DESCRIPTIONS = {
@@ -221,7 +226,7 @@ class Operation:
     query: Mapping[str, object]
     body: object
     responses: Responses
-    errors: Sequence[APIException]
+    errors: Sequence[Exception]
     failures: Mapping[int, type[FailureSerializer]]
 
 
@@ -239,7 +244,7 @@ def operation(
     query: Mapping[str, object] = {},
     body: object = None,
     request: object = empty,
-    errors: Sequence[APIException] = (),
+    errors: Sequence[Exception] = (),
     failures: Mapping[int, type[FailureSerializer]] = {},
 ) -> Callable[[Handler], Handler]:
     """Describe a method of a BaseAPIView.
@@ -250,8 +255,8 @@ def operation(
       has the one of the view.
     - ``query``: an example of each query parameter.
     - ``body``: an example of the JSON body. ``request`` is for other bodies.
-    - ``errors``: the errors of this operation. OperationSchema adds those that
-      other operations have too.
+    - ``errors``: the exceptions of this operation, which the view answers.
+      OperationSchema adds those that other operations have too.
     - ``failures``: the serializers of error responses with further fields, by
       status.
     """
@@ -360,7 +365,9 @@ class OperationSchema(AutoSchema):
 
         Those of invalid fields are examples only.
         """
-        errors = [*COMMON_ERRORS, *self.operation.errors]
+        errors = [*COMMON_ERRORS]
+        for error in self.operation.errors:
+            errors.append(self._explain(error))
         safe_methods = [*SAFE_METHODS, *getattr(self.view, "safe_methods", ())]
         is_read = self.method in safe_methods
         for permission in self.view.get_permissions():
@@ -376,8 +383,15 @@ class OperationSchema(AutoSchema):
         if "{" in self.path:
             errors.append(UNKNOWN_PATH)
         if IF_MATCH in self.get_override_parameters():
-            errors.append(PreconditionFailed())
+            errors.append(self._explain(Modified()))
         return errors
+
+    def _explain(self, error: Exception) -> APIException:
+        """Return the error with which the view answers an exception."""
+        explained = self.view.explain(error)
+        if not isinstance(explained, APIException):
+            raise TypeError(f"The view does not answer {error!r}.")
+        return explained
 
     def _error_response(
         self, status: int, errors: list[APIException]
@@ -387,7 +401,9 @@ class OperationSchema(AutoSchema):
             codes |= self._codes_of_fields()
         listed = ", ".join(f"`{code}`" for code in sorted(codes))
         serializer = self.operation.failures.get(status, FailureSerializer)
-        description = f"{ERROR_DESCRIPTIONS[status]} Codes: {listed}."
+        # A host may answer with another status.
+        meaning = ERROR_DESCRIPTIONS.get(status, "The request is refused.")
+        description = f"{meaning} Codes: {listed}."
         examples = [error_example(error) for error in errors]
         return OpenApiResponse(serializer, description, examples)
 

@@ -3,7 +3,7 @@
 BaseAPIView makes an APIRequest in place of DRF's request.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from urllib.parse import parse_qsl
 
@@ -13,8 +13,13 @@ from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.request import Request
 
 from .deadlines import Deadline
+from .errors import MAX_PROBLEMS
 
 MAX_QUERY_PARAMETERS = 100
+
+# kinds of unknown names, whose last words are in their error codes
+PARAMETER = "query parameter"
+FIELD = "field"
 
 
 class APIRequest(Request):
@@ -95,13 +100,23 @@ class RepeatedParameter(ValidationError):
         super().__init__({name: [detail] for name in names})
 
 
-class UnknownParameter(ValidationError):
-    """The query string has parameters that the operation does not know."""
+class UnknownName(ValidationError):
+    """The query string or the body has names that the operation does not know."""
 
-    def __init__(self, names: Iterable[str], known: Iterable[str] = ()) -> None:
-        names_known = ", ".join(known) or "none"
-        detail = ErrorDetail(
-            f"Unknown query parameter. The operation has: {names_known}.",
-            "unknown_parameter",
-        )
+    def __init__(self, names: Iterable[str], known: Iterable[str], kind: str) -> None:
+        listed = ", ".join(known) or "none"
+        code = f"unknown_{kind.rsplit(maxsplit=1)[-1]}"
+        detail = ErrorDetail(f"Unknown {kind}. The operation has: {listed}.", code)
         super().__init__({name: [detail] for name in names})
+
+
+def check_names(names: Iterable[str], known: Collection[str], kind: str) -> None:
+    """Raise UnknownName if some names are not known, because a misspelt field
+    must not be lost, and a misspelt filter would find every object.
+
+    ``kind`` is PARAMETER or FIELD.
+    """
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        # One more than a response may have shows that there are too many.
+        raise UnknownName(unknown[: MAX_PROBLEMS + 1], known, kind)

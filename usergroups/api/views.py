@@ -4,7 +4,7 @@ DRF calls ``initial``, which checks the request, and then the method of the
 subclass, which calls ``validated`` and ``respond``.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from typing import Any, ClassVar, NoReturn
@@ -24,31 +24,34 @@ from rest_framework.response import Response
 from rest_framework.serializers import ListField, Serializer
 from rest_framework.views import APIView
 
-from usergroups.db.deletion import ProtectingError
 from usergroups.db.models import DatedModel
 from usergroups.signals import actor
 
 from . import conf
+from .batches import FailedItem
 from .bodies import LARGE_BODY_SIZE
 from .body_fields import check_fields
 from .concurrency import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit
 from .deadlines import Deadline
 from .errors import (
+    COMMON_ANSWERS,
     NO_STORE,
+    Answers,
     DatabaseUnavailable,
     InvalidToken,
-    Protected,
     WrongScheme,
     exception_handler,
+    explain,
 )
 from .negotiation import JSONNegotiation
 from .parsers import JSONObjectParser
 from .preconditions import etag
 from .renderers import CompactJSONRenderer
 from .requests import (
+    PARAMETER,
     APIRequest,
     RepeatedParameter,
-    UnknownParameter,
+    check_names,
     check_query_length,
 )
 from .serializer_pool import pool
@@ -60,7 +63,7 @@ class BaseAPIView(APIView):
 
     A subclass sets ``authentication_classes`` and ``permission_classes``. The
     authentication sets ``request.auth`` to an object with an ``owner_key``, the
-    model and the key of the owner.
+    model and the key of the owner, and a ``team_id``.
 
     It sets every DRF policy itself, so that the API does not depend on the
     host's REST_FRAMEWORK setting.
@@ -77,8 +80,10 @@ class BaseAPIView(APIView):
 
     Other requests have a JSON object as body.
     """
-    errors: ClassVar[Mapping[type[Exception], type[APIException]]] = {}
-    """The error responses to exceptions of the querysets."""
+    errors: ClassVar[Answers] = {}
+    """The errors with which calls, and the items of batches, answer exceptions
+    of the querysets, besides COMMON_ANSWERS.
+    """
     costly_methods: ClassVar[Collection[str]] = ()
     """The methods whose calls are all costly: see ``is_costly``."""
     max_query_length: ClassVar[int] = 8 * 1024
@@ -207,20 +212,23 @@ class BaseAPIView(APIView):
         raise NotAuthenticated
 
     def limit_calls_in_progress(self, request: APIRequest) -> None:
-        """Count the call against the limits of its owner until it ends.
+        """Wait until the limits allow the call, and count it until it ends.
 
         Raises Throttled. The body has not been read yet. If a body of unknown
-        size turns out to be large, the call becomes a costly one then.
+        size turns out to be large, the call becomes a costly one then. A
+        costly call waits for that limit first, so that the other calls of its
+        owner go on.
         """
-        self.count_by(ANY_CALLS)
+        token: Any = request.auth
+        count_as_costly = partial(self.count_by, COSTLY_CALLS, token.team_id)
         if self.is_costly(request):
-            self.count_by(COSTLY_CALLS)
+            count_as_costly()
         elif request.content_length is None:
-            request.on_large_body = partial(self.count_by, COSTLY_CALLS)
+            request.on_large_body = count_as_costly
+        self.count_by(ANY_CALLS, self.token_owner)
 
-    def count_by(self, limit: ConcurrencyLimit) -> None:
+    def count_by(self, limit: ConcurrencyLimit, owner: Hashable) -> None:
         """Count the call by this limit until it ends. Raises Throttled."""
-        owner = self.token_owner
         limit.begin(owner)
         self.counted_by.append((limit, owner))
 
@@ -242,8 +250,7 @@ class BaseAPIView(APIView):
         return (request.content_length or 0) > LARGE_BODY_SIZE
 
     def check_query(self, request: APIRequest) -> None:
-        """Raise ValidationError for unknown query parameters, because a
-        misspelt filter would find every object, and for repeated ones.
+        """Raise ValidationError for unknown and for repeated query parameters.
 
         A method without serializers may have any parameters. Raises ParseError
         if the query string is longer than ``max_query_length``.
@@ -255,9 +262,7 @@ class BaseAPIView(APIView):
             known = pool.get(self.request_serializers[method], False).fields
         elif method not in {*self.request_serializers, *self.response_serializers}:
             return
-        unknown = [name for name in request.query_params if name not in known]
-        if unknown:
-            raise UnknownParameter(unknown, known)
+        check_names(request.query_params, known, PARAMETER)
         repeated = []
         for name, values in request.query_params.lists():
             takes_list = isinstance(known[name], ListField)
@@ -277,16 +282,28 @@ class BaseAPIView(APIView):
         return exception_handler
 
     def handle_exception(self, exc: Exception) -> Response:
-        if type(exc) in self.errors:
-            exc = self.errors[type(exc)]()
-        elif isinstance(exc, DjangoValidationError):
-            # for example, of a validator that a host has added to a field
-            exc = ValidationError(get_error_detail(exc))
-        elif isinstance(exc, ProtectingError):
-            exc = Protected(exc)
-        elif isinstance(exc, IntegrityError):
-            exc = self.explain_integrity_error(exc)
-        return super().handle_exception(exc)
+        return super().handle_exception(self.explain(exc))
+
+    def explain(self, error: Exception) -> Exception:
+        """Return the error with which a call of this view answers an
+        exception, or the same exception if that is a fault.
+        """
+        # for example, of a validator that a host has added to a field
+        if isinstance(error, DjangoValidationError):
+            return ValidationError(get_error_detail(error))
+        explained = explain(error, {**COMMON_ANSWERS, **self.errors})
+        if isinstance(explained, IntegrityError):
+            return self.explain_integrity_error(explained)
+        return explained
+
+    def failed(self, error: Exception) -> FailedItem:
+        """Return the result of an item of a batch for which a call of its own
+        would raise this exception.
+        """
+        explained = self.explain(error)
+        if not isinstance(explained, APIException):
+            raise explained
+        return FailedItem(explained)
 
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
         """Return the error for a write that violated a constraint.
@@ -355,7 +372,13 @@ class BaseAPIView(APIView):
     ) -> Response:
         """Return a response with the fields of the envelope, and the ETag of
         the object ``etag_of`` if there is one.
+
+        Whatever the call does has been done by now: a field must not be an
+        iterator, which would do it when a serializer reads it, or never.
         """
+        for name, value in fields.items():
+            if isinstance(value, Iterator):
+                raise TypeError(f"{name} is an iterator. Respond with a list.")
         headers = {}
         if etag_of is not None:
             headers["ETag"] = etag(etag_of.updated_at)

@@ -28,7 +28,7 @@ from usergroups.admin_tools.cells import (
 )
 from usergroups.admin_tools.confirmations import requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
-from usergroups.admin_tools.history import log_rows
+from usergroups.admin_tools.history import log_row
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 
@@ -297,8 +297,8 @@ class TokenAdmin(OperatorAdmin[T]):
             message = gettext_noop("Rotated.")
             self.log_action(request, CHANGE, tokens, message)
             return
-        log_rows(request.user, CHANGE, [(old, f"{ROTATED}: {new.hint}…")])
-        log_rows(request.user, ADDITION, [(new, f"{SUCCESSOR}: {old.hint}…")])
+        log_row(request.user, CHANGE, old, f"{ROTATED}: {new.hint}…")
+        log_row(request.user, ADDITION, new, f"{SUCCESSOR}: {old.hint}…")
 
     def summary(self, rows: Sequence[T]) -> str:
         """Return how many of the tokens were used in the last 24 hours."""

@@ -146,8 +146,8 @@ class TokenQuerySet(WritingQuerySet[T]):
         MAX_GRACE.
         """
         if not isinstance(grace, timedelta) or not timedelta() <= grace <= MAX_GRACE:
-            text = _("Not a period of at most 30 days.")
-            raise ValidationError({"grace": text})
+            reason = _("Not a period of at most 30 days.")
+            raise ValidationError({"grace": reason})
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
             rotatable = rows.rotatable().defer(None)

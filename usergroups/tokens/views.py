@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import ClassVar, cast
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.utils.encoding import escape_uri_path
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -57,20 +58,21 @@ class RotateTokenView(TokenView):
 
     request_serializers = {"POST": TokenRotationSerializer}
     response_serializers = {"POST": SuccessorEnvelope}
-    errors = {TooManyTokens: TooManyTokensToRotate}
+    errors = {
+        # The token is no longer active, or already has a successor.
+        ObjectDoesNotExist: AlreadyRotated,
+        TooManyTokens: TooManyTokensToRotate,
+    }
 
     def rotate(self, request: Request) -> Response:
         """Rotate the token of the request, and return a response with its
         successor.
 
-        Raises AlreadyRotated or TooManyTokens.
+        Raises DoesNotExist or TooManyTokens.
         """
         token = cast(Token, request.auth)
         grace = timedelta(seconds=self.validated().get("grace", 0))
-        try:
-            successor, secret = token.rotate(grace, limited=True)
-        except type(token).DoesNotExist:
-            raise AlreadyRotated from None
+        successor, secret = token.rotate(grace, limited=True)
         # for this response only
         successor.secret = secret  # type: ignore[attr-defined]
         location = escape_uri_path(self.request.path).rpartition("/")[0]

@@ -19,6 +19,7 @@ from bookmarks.management.file_options import (
     look_up_owners,
 )
 from bookmarks.models import Bookmark
+from usergroups.api.deadlines import Deadline
 from usergroups.management.base import OperatorCommand
 
 
@@ -65,6 +66,12 @@ class Command(OperatorCommand):
             action="store_true",
             help="Print the result without storing anything.",
         )
+        parser.add_argument(
+            "--time-limit",
+            type=float,
+            metavar="SECONDS",
+            help="Stop after this time. Default: no limit.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"]
@@ -82,9 +89,17 @@ class Command(OperatorCommand):
             records = progress.of_file(
                 read(content, format_name, options["encoding"]), content
             )
+            limit = options["time_limit"]
             try:
                 with rolled_back_if(options["dry_run"], router.db_for_write(Bookmark)):
-                    store(user_group, records, report, collection, options["update"])
+                    store(
+                        user_group,
+                        records,
+                        report,
+                        collection,
+                        options["update"],
+                        deadline=None if limit is None else Deadline(limit),
+                    )
             finally:
                 # Also after an error, because what was stored remains.
                 self.summary = summarize(report, options)
