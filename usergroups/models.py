@@ -260,7 +260,7 @@ class UserGroup(NotedModel, DatedModel):
             except ValueError as error:
                 raise ValidationError({name: str(error)}) from None
         if not all(map(is_data_source, cleaned.get("mapping", {}).values())):
-            text = _("A data source is an integer, or a string of 1 to 255 characters.")
+            text = "A data source is an integer, or a string of 1 to 255 characters."
             raise ValidationError({"mapping": text})
         return cleaned
 

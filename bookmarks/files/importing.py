@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db import router, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -108,6 +109,9 @@ class Stored(NamedTuple):
 
 # The fields that an update writes to existing bookmarks.
 UPDATED_FIELDS = ("title", "created_at", "tags", "note")
+
+
+VALIDATED_FIELDS = ("url", "title", "tags", "note")
 
 
 def store(
@@ -314,7 +318,19 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         "note": note,
         "created_at": created_at,
     }
+    for field in VALIDATED_FIELDS:
+        _run_validators(field, values[field])
     return Row(name, values)
+
+
+def _run_validators(name: str, value: object) -> None:
+    """Raise ValueError if a validator of the field, which a host may have
+    added, refuses the value.
+    """
+    try:
+        Bookmark._meta.get_field(name).run_validators(value)
+    except ValidationError as error:
+        raise ValueError(" ".join(error.messages)) from None
 
 
 def _text(name: str, text: str, max_length: int, report: Report) -> str:

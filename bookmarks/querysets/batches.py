@@ -74,7 +74,7 @@ class BatchManager(UniqueKeyManager):
         Raises ValidationError if the collection belongs to another user group,
         and IntegrityError if it is deleted.
         """
-        self.model(user_group=user_group, collection=collection).clean()
+        self._validate_collection(user_group, collection)
         keys = [parse_public_id(public_id) for public_id in public_ids]
         valid_keys = list(dict.fromkeys(key for key in keys if key))
         bookmarks = self.on_db_for_write()
@@ -271,6 +271,7 @@ class BatchManager(UniqueKeyManager):
         of the other titles and of the other notes if it has none, and the tags
         of all. The others are deleted. Call this in a transaction.
         """
+        self._validate_collection(user_group, target)
         bookmarks = self.filter(user_group=user_group)
         inside = bookmarks.filter(collection__in=collections)
         together = bookmarks.filter(
@@ -296,6 +297,13 @@ class BatchManager(UniqueKeyManager):
             bookmark.updated_at = now
         announce_update(released, self.db, ["collection"])
         return Gathered(moved, duplicates)
+
+    def _validate_collection(
+        self, user_group: UserGroup, collection: "Collection | None"
+    ) -> None:
+        """Raise ValidationError if it is no collection of the user group."""
+        cleaned = self.model.cleaned_values({"collection": collection})
+        self.model(user_group=user_group, **cleaned).clean()
 
     def _merge_duplicates(
         self, user_group: UserGroup, rows: "Iterable[Bookmark]"

@@ -9,6 +9,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from bookmarks.files.importing import store
+from bookmarks.files.records import Record
+from bookmarks.files.report import Report
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.answers import errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -64,9 +67,21 @@ METHODS = {
         ),
     ),
     "Bookmark.update_by_id": (
-        [*SAVED, "created_at", "user_group_id"],
+        [*SAVED, "collection", "created_at", "user_group_id"],
         lambda has, **new: Bookmark.objects.update_by_id(
             has.group, has.bookmark.pk, **new
+        ),
+    ),
+    "Bookmark.move_by_ids": (
+        ["collection"],
+        lambda has, collection: Bookmark.objects.move_by_ids(
+            has.group, [has.bookmark.pk], collection
+        ),
+    ),
+    "Collection.merge_into": (
+        ["collection"],
+        lambda has, collection: Collection.objects.merge_into(
+            has.group, collection, [has.collection]
         ),
     ),
     "Collection.add": (
@@ -194,7 +209,9 @@ def test_a_validator_that_a_host_adds_is_honoured_by_calls(
     new = {"url": URL, "title": "spam"}
     group = {"user_group_id": user_group.provided_id, "name": "spam"}
     before = rows()
+    report = Report()
 
+    store(user_group, [Record(URL, "spam")], report)
     refused = [
         call_bookmarks("POST", "bookmarks", body=new),
         call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [new]}),
@@ -205,4 +222,5 @@ def test_a_validator_that_a_host_adds_is_honoured_by_calls(
 
     codes = [errors(response)[0][1] for response in refused]
     assert codes == ["spam"] * len(refused)
+    assert report.refused == 1
     assert rows() == before

@@ -41,7 +41,7 @@ def cleaned_value(field: Any, value: Any) -> Any:
     # Django does not check whether a field that is not editable is null.
     is_null = value is None and not field.null
     if is_null or is_naive or not has_type:
-        raise ValidationError(_("The value has the wrong type."), "invalid")
+        raise ValidationError("The value has the wrong type.", "invalid")
     if isinstance(value, str):
         require_storable(value)
     return cleaned
@@ -53,7 +53,7 @@ def require_storable(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        reason = _("Surrogate characters are not allowed.")
+        reason = _("Text must not contain lone surrogates.")
         raise ValidationError(reason, "surrogate_characters_not_allowed") from None
 
 

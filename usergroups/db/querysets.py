@@ -8,7 +8,6 @@ from typing import Any, Self, TypeVar, cast
 from django.core.exceptions import ValidationError
 from django.db import models, router
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from usergroups.signals import deleted
 
@@ -204,7 +203,7 @@ class WritingManager(models.Manager[M]):
     def _cleaned_changes(self, changes: Mapping[str, object]) -> dict[str, Any]:
         """Return the values to store. Raises ValidationError."""
         for name in changes.keys() - self.changeable:
-            raise ValidationError({name: _("The field cannot be changed.")})
+            raise ValidationError({name: "The field cannot be changed."})
         model: Any = self.model
         cleaned: dict[str, Any] = model.cleaned_values(changes)
         return cleaned

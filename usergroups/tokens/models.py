@@ -146,7 +146,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         MAX_GRACE.
         """
         if not isinstance(grace, timedelta) or not timedelta() <= grace <= MAX_GRACE:
-            reason = _("Not a period of at most 30 days.")
+            reason = "The grace period is not a timedelta of 0 to 30 days."
             raise ValidationError({"grace": reason})
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
