@@ -211,7 +211,7 @@ def test_a_validator_that_a_host_adds_is_honoured_by_calls(
     before = rows()
     report = Report()
 
-    store(user_group, [Record(URL, "spam")], report)
+    store(user_group, [Record(1, URL, "spam")], report)
     refused = [
         call_bookmarks("POST", "bookmarks", body=new),
         call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [new]}),

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxLengthValidator, ProhibitNullCharactersValidator
+from django.core.validators import MaxLengthValidator
 from django.db import models, router
 from django.db.models.signals import post_save
 from django.utils import timezone
@@ -49,7 +49,9 @@ def cleaned_value(field: Any, value: Any) -> Any:
 
 def require_storable(text: str) -> None:
     """Raise ValidationError for text that PostgreSQL cannot store."""
-    ProhibitNullCharactersValidator()(text)
+    if "\0" in text:
+        reason = _("Text must not contain U+0000.")
+        raise ValidationError(reason, "null_characters_not_allowed")
     try:
         text.encode()
     except UnicodeEncodeError:
