@@ -165,11 +165,11 @@ database = env.dj_db_url(
     disable_server_side_cursors=True,
 )
 DATABASES = {"default": database}
+# The server sets it: see wsgi.py. Commands need no pool.
+pool_size = env.int("DATABASE_POOL_SIZE", 0, validate=CONNECTIONS)
 if database["ENGINE"] == "django.db.backends.postgresql":
     # so that statements can be prepared: see postgresql_connections
     database.setdefault("OPTIONS", {})["server_side_binding"] = True
-    # The server sets it: see wsgi.py. Commands need no pool.
-    pool_size = env.int("DATABASE_POOL_SIZE", 0, validate=CONNECTIONS)
     if pool_size:
         database["CONN_MAX_AGE"] = 0  # The pool keeps the connections open.
         database["OPTIONS"]["pool"] = {

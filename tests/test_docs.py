@@ -279,7 +279,15 @@ def test_all_named_commands_exist(document):
     assert named <= get_commands().keys()
 
 
-@pytest.mark.parametrize("name", ["architecture", "CONTRIBUTING"])
+def test_each_decision_names_the_test_that_holds_it():
+    decisions = re.findall(r"^\*\*.*?(?=\n\n|\Z)", page("decisions"), re.M | re.S)
+
+    assert decisions
+    for decision in decisions:
+        assert re.search(r"\n`tests/[\w/]+\.py::test_\w+`\s*$", decision), decision
+
+
+@pytest.mark.parametrize("name", ["architecture", "CONTRIBUTING", "decisions"])
 def test_all_named_files_and_tests_exist(name):
     for path, function in re.findall(
         r"`((?:\w+/)+(?:[\w.]+\.py)?)(?:::(\w+))?`", page(name)

@@ -19,10 +19,10 @@ from .api.preconditions import PreconditionFailed, accepted_versions
 from .api.scan_pages import ScanPage
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants
+from .db.stored_json import StoredSize
 from .db.versions import Modified
 from .deletions import UserGroupDeletion
 from .exceptions import (
-    ResponseTooLarge,
     TooLargeToDelete,
     UnknownUserGroupToken,
     UserGroupNotFound,
@@ -166,7 +166,7 @@ class UserGroupsView(ApiTokenView):
         paging = pop_paging(query)
         user_groups = self.user_groups
         # The size of these fields limits the number of groups on a page.
-        paging["large"] = LARGE_FIELDS
+        paging["size"] = StoredSize(*LARGE_FIELDS)
         if "name" not in query:
             page = Page(user_groups, "provided_id", **paging)
         else:
@@ -176,7 +176,7 @@ class UserGroupsView(ApiTokenView):
                 user_groups,
                 "provided_id",
                 condition=name_begins_with(query["name"]),
-                size=Value(0),
+                searched_size=Value(0),
                 **paging,
             )
         return self.respond({"user_groups": page.items, **page.links(request)})
@@ -193,14 +193,6 @@ class UserGroupDeletionsView(ApiTokenView):
         return self.respond({"deletions": page.items, **page.links(request)})
 
 
-MAX_UPSERT_SIZE = 32 * 1024 * 1024
-"""The maximum size of the mappings and properties of a batch's user groups, in
-bytes of JSON.
-
-A small batch may refer to many large groups, and the upsert loads them all.
-"""
-
-
 class UserGroupBatchView(ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupBatchSerializer}
     response_serializers = {"POST": serializers.UserGroupBatchEnvelope}
@@ -212,8 +204,8 @@ class UserGroupBatchView(ApiTokenView):
         items = self.validated()["user_groups"]
         valid = batches.valid(items)
         scope = self.token.scope
-        if UserGroup.objects.estimate_upsert_size(valid, scope) > MAX_UPSERT_SIZE:
-            raise ResponseTooLarge
+        size = UserGroup.objects.estimate_upsert_size(valid, scope)
+        batches.require_small_results(size)
         stored = UserGroup.objects.upsert(valid, scope)
         valid_results = map(self.result, stored)
         return self.respond({"results": batches.results(items, valid_results)})

@@ -22,9 +22,6 @@ from usergroups.models import UserGroup
 from usergroups.tokens.models import TooManyTokens
 from usergroups.views import ApiTokenView
 
-FIELDS_OF_OWNER = ("provided_id", "team", "environment")
-"""The fields of a user group that are read to issue an access token."""
-
 
 def with_expiry(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a new access token with its ``expires_at`` in place
@@ -64,7 +61,7 @@ class AccessTokensView(ApiTokenView):
     def post(self, request: Request) -> Response:
         fields = with_expiry(self.validated())
         provided_id = fields.pop("provided_id")
-        user_groups = self.user_groups.for_write().only(*FIELDS_OF_OWNER)
+        user_groups = self.user_groups.for_write().only("provided_id")
         user_group = user_groups.get(provided_id=provided_id)
         token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
         # for this response only
@@ -107,9 +104,7 @@ class AccessTokenBatchView(ApiTokenView):
         Raises IntegrityError if a user group has been deleted meanwhile.
         """
         items = self.with_user_groups(ids)
-        issued = AccessToken.objects.issue_for_each(
-            batches.valid(items), **self.token.scope, **fields
-        )
+        issued = AccessToken.objects.issue_for_each(batches.valid(items), **fields)
         results = batches.results(items, map(self.result, issued))
         return self.respond({"results": results})
 
@@ -119,7 +114,7 @@ class AccessTokenBatchView(ApiTokenView):
         """Return the user groups with these ids, and a FailedItem for each
         that does not exist.
         """
-        found = self.user_groups.for_write().only(*FIELDS_OF_OWNER)
+        found = self.user_groups.for_write().only("provided_id")
         found = found.filter(provided_id__in=batches.valid(ids))
         user_groups = {user_group.provided_id: user_group for user_group in found}
         items: list[UserGroup | FailedItem] = []
@@ -186,7 +181,7 @@ class TeamAccessTokensView(ApiTokenView):
                 tokens,
                 "digest",
                 condition=Q(expires_at__lt=expires_before),
-                size=Value(0),
+                searched_size=Value(0),
                 **query,
             )
         return self.respond({"access_tokens": page.items, **page.links(request)})

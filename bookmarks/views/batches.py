@@ -42,9 +42,10 @@ class BookmarkBatchView(AccessTokenView):
         Raises IntegrityError if a collection has been deleted meanwhile.
         """
         resolved = self.with_collections(items)
-        stored = Bookmark.objects.add_many(
-            self.user_group, batches.valid(resolved), update=update
-        )
+        valid = batches.valid(resolved)
+        size = Bookmark.objects.estimate_add_size(self.user_group, valid)
+        batches.require_small_results(size)
+        stored = Bookmark.objects.add_many(self.user_group, valid, update=update)
         results = batches.results(resolved, map(self.result, stored))
         return self.respond({"user_group": self.user_group, "results": results})
 
@@ -111,9 +112,10 @@ class BookmarkBatchMoveView(AccessTokenView):
         fields = self.validated_with_collection()
         ids = fields["ids"]
         collection = fields["collection"]
-        outcomes = Bookmark.objects.move_by_ids(
-            self.user_group, batches.valid(ids), collection
-        )
+        valid = batches.valid(ids)
+        size = Bookmark.objects.estimate_move_size(self.user_group, valid)
+        batches.require_small_results(size)
+        outcomes = Bookmark.objects.move_by_ids(self.user_group, valid, collection)
         moves = starmap(self.result, outcomes)
         return self.respond({"results": batches.results(ids, moves)})
 

@@ -5,6 +5,7 @@ from rest_framework.response import Response
 
 from bookmarks import openapi, serializers, web_url
 from bookmarks.models import Bookmark
+from bookmarks.querysets.batches import SIZE
 from bookmarks.search import WITHOUT_INDEX, SearchPage
 from usergroups.api.envelopes import Envelope
 from usergroups.api.page_queries import pop_paging
@@ -48,7 +49,7 @@ class BookmarksView(AccessTokenView):
         if without_index:
             page = SearchPage(bookmarks, without_index, **paging)
         else:
-            page = Page(bookmarks, "id", **paging)
+            page = Page(bookmarks, "id", size=SIZE, **paging)
         return self.respond({"bookmarks": page.items, **page.links(request)})
 
     @openapi.create_bookmark

@@ -15,7 +15,7 @@ from collections.abc import Hashable
 from secrets import randbelow
 from threading import Event, Lock
 
-from django.db import close_old_connections
+from django.db import connections
 from rest_framework.exceptions import Throttled
 
 MAX_WAITING = 200
@@ -72,8 +72,7 @@ class ConcurrencyLimit:
                 raise TooManyCalls
             turn = Event()
             self._waiting.append((owner, turn))
-        # A connection from a pool goes back. A persistent one stays open.
-        close_old_connections()
+        _give_connections_back()
         if turn.wait(MAX_WAIT):
             return
         with self._lock:
@@ -109,6 +108,15 @@ class ConcurrencyLimit:
             return True
         free = self.in_total - self._calls.total()
         return free > 1 or (free == 1 and calls == 0)
+
+
+def _give_connections_back() -> None:
+    """Give connections back to the pool. A persistent connection stays open,
+    and so does one with a transaction of the host.
+    """
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
 
 
 ANY_CALLS = ConcurrencyLimit(per_owner=6)

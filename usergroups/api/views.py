@@ -6,7 +6,6 @@ subclass, which calls ``validated`` and ``respond``.
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from copy import copy
-from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 from django.core.exceptions import ValidationError as DjangoValidationError
@@ -37,7 +36,6 @@ from .errors import (
     COMMON_ANSWERS,
     NO_STORE,
     Answers,
-    DatabaseUnavailable,
     InvalidToken,
     WrongScheme,
     exception_handler,
@@ -214,17 +212,12 @@ class BaseAPIView(APIView):
     def limit_calls_in_progress(self, request: APIRequest) -> None:
         """Wait until the limits allow the call, and count it until it ends.
 
-        Raises Throttled. The body has not been read yet. If a body of unknown
-        size turns out to be large, the call becomes a costly one then. A
-        costly call waits for that limit first, so that the other calls of its
-        owner go on.
+        Raises Throttled. The body has not been read yet. A costly call waits
+        for that limit first, so that the other calls of its owner go on.
         """
-        token: Any = request.auth
-        count_as_costly = partial(self.count_by, COSTLY_CALLS, token.team_id)
         if self.is_costly(request):
-            count_as_costly()
-        elif request.content_length is None:
-            request.on_large_body = count_as_costly
+            token: Any = request.auth
+            self.count_by(COSTLY_CALLS, token.team_id)
         self.count_by(ANY_CALLS, self.token_owner)
 
     def count_by(self, limit: ConcurrencyLimit, owner: Hashable) -> None:
@@ -243,11 +236,16 @@ class BaseAPIView(APIView):
         """Return whether the call may take much time or memory.
 
         By default, these are calls with one of the ``costly_methods`` and
-        calls with a body of more than 64 KiB. A subclass may add others.
+        calls with a body of more than 64 KiB or of unknown size. A subclass may
+        add others.
         """
         if self.documented_method in self.costly_methods:
             return True
-        return (request.content_length or 0) > LARGE_BODY_SIZE
+        size = request.content_length
+        if size is None:
+            # There may be a body, unless the method takes parameters only.
+            return self.documented_method not in self.methods_with_query
+        return size > LARGE_BODY_SIZE
 
     def check_query(self, request: APIRequest) -> None:
         """Raise ValidationError for unknown and for repeated query parameters.
@@ -306,21 +304,20 @@ class BaseAPIView(APIView):
         return FailedItem(explained)
 
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
-        """Return the error for a write that violated a constraint.
+        """Return the error for a write that violated a constraint in each of
+        its attempts.
 
         This is InvalidToken if the owner of the token was deleted during the
-        request, and the token with it, or else DatabaseUnavailable, because
-        all retries failed. Without a token, it is the same error.
+        request, and the token with it. Otherwise, it is the same error, which
+        is a fault: repeating the call would not help.
         """
         if self.request.auth is None:
             return error
         model, key = self.token_owner
         owners = model._default_manager.using(router.db_for_write(model))
-        explained: APIException
         if owners.filter(pk=key).exists():
-            explained = DatabaseUnavailable()
-        else:
-            explained = InvalidToken()
+            return error
+        explained = InvalidToken()
         # so that the log has both errors
         explained.__cause__ = error
         return explained

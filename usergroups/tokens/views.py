@@ -15,8 +15,12 @@ from rest_framework.response import Response
 from usergroups.api.views import BaseAPIView
 
 from .authentication import TokenAuthentication
-from .exceptions import AlreadyRotated, TooManyTokensToRotate
-from .models import Token, TooManyTokens
+from .exceptions import (
+    AlreadyRotated,
+    TooManyRotationsOfToken,
+    TooManyTokensToRotate,
+)
+from .models import Token, TooManyRotations, TooManyTokens
 from .permissions import TokenPermission
 from .serializers import SuccessorEnvelope, TokenRotationSerializer
 
@@ -62,13 +66,14 @@ class RotateTokenView(TokenView):
         # The token is no longer active, or already has a successor.
         ObjectDoesNotExist: AlreadyRotated,
         TooManyTokens: TooManyTokensToRotate,
+        TooManyRotations: TooManyRotationsOfToken,
     }
 
     def rotate(self, request: Request) -> Response:
         """Rotate the token of the request, and return a response with its
         successor.
 
-        Raises DoesNotExist or TooManyTokens.
+        Raises DoesNotExist, TooManyTokens or TooManyRotations.
         """
         token = cast(Token, request.auth)
         grace = timedelta(seconds=self.validated().get("grace", 0))
