@@ -85,8 +85,9 @@ class BatchManager(UniqueKeyManager):
         if len(public_ids) <= MAX_UNMEASURED:
             return 0
         keys = [parse_public_id(public_id) for public_id in public_ids]
-        bookmarks = self.for_write().filter(user_group=user_group, pk__in=keys)
-        sizes = bookmarks.values_list("pk", SIZE)
+        bookmarks = self.on_db_for_write()
+        found = bookmarks.filter(user_group=user_group, pk__in=keys)
+        sizes = found.values_list("pk", SIZE)
         return size_of_results(keys, dict(sizes))
 
     def estimate_add_size(
@@ -98,9 +99,11 @@ class BatchManager(UniqueKeyManager):
         if len(items) <= MAX_UNMEASURED:
             return 0
         keys = [self.model(**item).unique_key for item in items]
-        sized = self.for_write().defer(*LARGE_FIELDS)
-        sized = sized.annotate(size=SIZE)
-        found = sized.find_by_unique_keys(user_group, set(keys))
+        bookmarks = self.on_db_for_write()
+        sized = bookmarks.defer(*LARGE_FIELDS).annotate(size=SIZE)
+        found: Mapping[UniqueKey, Any] = bookmarks.find_by_unique_keys(
+            user_group, set(keys), rows=sized
+        )
         sizes = {key: bookmark.size for key, bookmark in found.items()}
         texts = [
             {name: value for name, value in item.items() if name in LARGE_FIELDS}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
 from django.db import connections
-from django.db.models import Q, UUIDField, Value
+from django.db.models import Q, QuerySet, UUIDField, Value
 from django.db.models.functions import Coalesce
 
 from bookmarks.public_ids import PublicIdManager
@@ -53,12 +53,18 @@ class UniqueKeyManager(PublicIdManager["Bookmark"]):
         return next(iter(found), None)
 
     def find_by_unique_keys(
-        self, user_group: UserGroup, keys: Iterable[UniqueKey], *, lock: bool = False
+        self,
+        user_group: UserGroup,
+        keys: Iterable[UniqueKey],
+        *,
+        rows: "QuerySet[Bookmark] | None" = None,
+        lock: bool = False,
     ) -> dict[UniqueKey, "Bookmark"]:
         """Return the user group's bookmarks with these unique keys, by key,
         without reading others with the same URLs.
 
-        With ``lock``, lock them until the transaction ends.
+        By default, ``rows`` are all bookmarks. With ``lock``, lock them until
+        the transaction ends.
         """
         digests_by_collection = defaultdict(list)
         for collection, digest in keys:
@@ -66,7 +72,9 @@ class UniqueKeyManager(PublicIdManager["Bookmark"]):
         conditions = []
         for collection, digests in digests_by_collection.items():
             conditions.append(Q(collection_key=collection, url_digest__in=digests))
-        bookmarks = self.filter(user_group=user_group)
+        if rows is None:
+            rows = self.all()
+        bookmarks = rows.filter(user_group=user_group)
         bookmarks = bookmarks.alias(collection_key=COLLECTION_KEY)
         # All transactions lock several bookmarks in this order, so that they
         # do not deadlock.
