@@ -43,7 +43,7 @@ from usergroups.tokens.serializers import TokenEnvelope
 
 from . import web_url
 from .deletions import Deletion
-from .exceptions import NO_SUCH_COLLECTION
+from .exceptions import IN_FUTURE, NO_SUCH_COLLECTION
 from .files import EXPORT_FORMATS, FORMATS
 from .models import (
     MAX_COLLECTION_NAME_LENGTH,
@@ -125,7 +125,7 @@ class TagsField(serializers.ListField):
 class PastTimestampField(TimestampField):
     """A time with an offset, as in RFC 3339, that is not in the future."""
 
-    default_error_messages = {"in_future": "The time is in the future."}
+    default_error_messages = {"in_future": IN_FUTURE}
 
     def to_internal_value(self, value: Any) -> datetime:
         time = super().to_internal_value(value)
