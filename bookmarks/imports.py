@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import Error, router, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -116,6 +117,9 @@ class Stored(NamedTuple):
 UPDATED_FIELDS = ("title", "created_at", "tags", "note")
 
 
+VALIDATED_FIELDS = ("url", "title", "tags", "note")
+
+
 def store(
     user_group: UserGroup,
     records: Iterable[FileRecord],
@@ -212,7 +216,7 @@ def _store(
         {**values, "created_at": values["created_at"] or now}
         for values in distinct.values()
     ]
-    bookmarks = Bookmark.objects.using(using)
+    bookmarks = Bookmark.objects.db_manager(using)
     created = bookmarks.insert_missing(user_group, new, now)
     if not update:
         return Stored(len(created), 0, dropped_tags, new_collections)
@@ -236,7 +240,7 @@ def _collections(
     names = dict.fromkeys(row.collection for row in rows if row.collection)
     if not names:
         return {}, []
-    collections = Collection.objects.using(using)
+    collections = Collection.objects.db_manager(using)
     found, created = collections.get_or_create_many(user_group, list(names))
     ids = {name: each.pk for name, each in found.items()}
     return ids, [each.name for each in created]
@@ -336,7 +340,20 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         "note": note,
         "created_at": created_at,
     }
+    for field in VALIDATED_FIELDS:
+        _run_validators(field, values[field])
     return Row(name, values)
+
+
+def _run_validators(name: str, value: object) -> None:
+    """Raise ValueError if a validator of the field, which a host may have
+    added, refuses the value.
+    """
+    field: Any = Bookmark._meta.get_field(name)
+    try:
+        field.run_validators(value)
+    except ValidationError as error:
+        raise ValueError(" ".join(error.messages)) from None
 
 
 def _text(name: str, text: str, max_length: int, report: Report) -> str:
