@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Required, Self, TypedDict, Unpack
+from typing import Any, Required, Self, TypedDict, Unpack, cast
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.validators import MaxLengthValidator
@@ -260,6 +260,16 @@ class Bookmark(PublicIdModel):
         if "tags" in values:
             values["tags"] = clean_tags(values["tags"])
         return values
+
+    @classmethod
+    def run_validators(cls, values: Mapping[str, Any]) -> None:
+        """Raise ValidationError if a validator of a field refuses its value.
+
+        The host may have added validators to the fields.
+        """
+        for name, value in values.items():
+            field = cast("models.Field[Any, Any]", cls._meta.get_field(name))
+            field.run_validators(value)
 
     @property
     def unique_key(self) -> UniqueKey:

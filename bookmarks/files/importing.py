@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db import router, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -304,14 +305,18 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     if created_at is None and record.created_at not in (None, ""):
         report.unusable_dates += 1
     report.left_out.add(record.left_out)
-    values = {
+    values: dict[str, Any] = {
         "url": url,
-        "url_digest": url.digest,
         "title": title,
         "tags": _tags(record.tags, report),
         "note": note,
-        "created_at": created_at,
     }
+    try:
+        Bookmark.run_validators(values)
+    except ValidationError as error:
+        raise ValueError(" ".join(error.messages)) from None
+    values["url_digest"] = url.digest
+    values["created_at"] = created_at
     return Row(name, values)
 
 

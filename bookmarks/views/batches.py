@@ -3,6 +3,7 @@
 from itertools import starmap
 from typing import Any, cast
 
+from django.core.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -42,11 +43,31 @@ class BookmarkBatchView(AccessTokenView):
         Raises IntegrityError if a collection has been deleted meanwhile.
         """
         resolved = self.with_collections(items)
-        stored = Bookmark.objects.add_many(
-            self.user_group, batches.valid(resolved), update=update
-        )
+        try:
+            stored = self.add_many(resolved, update)
+        except ValidationError:
+            # A validator of the host refuses some of them.
+            resolved = [self.checked(item) for item in resolved]
+            stored = self.add_many(resolved, update)
         results = batches.results(resolved, map(self.result, stored))
         return self.respond({"user_group": self.user_group, "results": results})
+
+    def add_many(
+        self, items: list[BookmarkFields | FailedItem], update: bool
+    ) -> list[Stored]:
+        return Bookmark.objects.add_many(
+            self.user_group, batches.valid(items), update=update
+        )
+
+    def checked(self, item: BookmarkFields | FailedItem) -> BookmarkFields | FailedItem:
+        """Return the item, or a FailedItem if the model refuses a value."""
+        if isinstance(item, FailedItem):
+            return item
+        try:
+            Bookmark.cleaned(self.user_group, **item)
+        except ValidationError as error:
+            return self.failed(error)
+        return item
 
     def result(self, stored: Stored) -> Result:
         return {

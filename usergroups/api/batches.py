@@ -138,6 +138,8 @@ class ResultsField(serializers.Field[Iterable[Result], object, list[Result], obj
             read_only=True, help_text="One result for each item, in the same order."
         )
         self.item_serializer = result()
+        # for the context
+        self.item_serializer.bind(field_name="", parent=self)  # type: ignore[arg-type]
         # This serializer gets only items that succeeded. DRF would look for
         # the fields of a FailedItem in each of them.
         for name in ("type", "errors"):

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.serializers import Serializer
 
 from .errors import MAX_PROBLEMS
+from .parsers import NOT_AN_OBJECT
 from .requests import FIELD, check_names
 from .strict_json import UncheckedObject, Unstorable, check_storable
 
@@ -20,6 +21,9 @@ def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> Non
     else for fields that the serializer does not know, because a misspelt one
     must not be lost.
     """
+    # A parser of the host may return anything.
+    if not isinstance(data, dict):
+        raise ParseError(NOT_AN_OBJECT)
     if isinstance(data, UncheckedObject):
         problems = _unstorable_fields(data, serializer)
         if problems:

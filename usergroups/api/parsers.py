@@ -13,6 +13,8 @@ from . import conf, strict_json
 from .bodies import read_body
 from .requests import APIRequest
 
+NOT_AN_OBJECT = "The body is not a JSON object."
+
 
 class TooManyValuesInBody(ParseError):
     default_code = "too_many_values"
@@ -45,7 +47,7 @@ class JSONObjectParser(BaseParser):
         except ValueError as error:
             raise ParseError(str(error)) from None
         if not isinstance(value, dict):
-            raise ParseError("The body is not a JSON object.")
+            raise ParseError(NOT_AN_OBJECT)
         return value
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from urllib.parse import parse_qsl
 
+from django.contrib.auth.models import AnonymousUser
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
@@ -33,6 +34,12 @@ class APIRequest(Request):
     """
     rate_limit_headers: Mapping[str, str] = MappingProxyType({})
     """The headers that tell how much of the rate limit is left."""
+
+    @Request.user.setter  # type: ignore[untyped-decorator, attr-defined]
+    def user(self, value: object) -> None:
+        self._user = value
+        # Middleware may take the user of Django's request for an account.
+        self._request.user = AnonymousUser()
 
     @property
     def stream(self) -> Request:

@@ -105,10 +105,20 @@ class TokenThrottle(FixedWindowThrottle):
     scope = "token"
     get_rate = staticmethod(conf.call_rate)
 
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        """Return by what the call is counted within the ``scope``, or None not
+        to count it.
+        """
+        digest: bytes = request.auth.digest  # type: ignore[union-attr]
+        return digest.hex()
+
     def allow_request(self, request: Request, view: APIView) -> bool:
         if self.rate is None:
             return True
-        used = self.count(request.auth.digest.hex())  # type: ignore[union-attr]
+        key = self.get_cache_key(request, view)
+        if key is None:
+            return True
+        used = self.count(key)
         remaining = max(0, self.num_requests - used)
         seconds_left = ceil(self.seconds_left)
         policy = f'"{self.scope}";q={self.num_requests};w={self.duration}'
