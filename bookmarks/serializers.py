@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -249,6 +250,12 @@ class BookmarkListQuery(PageQuery):
             "`limit`, even none, although more follow: request `next` until it is null."
         ),
     )
+
+    @classmethod
+    def condition(cls, name: str, value: Any) -> Q:
+        if name == "url":
+            return Q(url_digest=value.digest)
+        return super().condition(name, value)
 
     def validate_tag(self, tags: list[str]) -> list[str]:
         """Sort the tags, whose order does not matter."""
@@ -603,6 +610,13 @@ class IssuedAccessTokenEnvelope(Envelope):
 
 class AccessTokenListQuery(UserGroupIdQuery, PageQuery):
     cursor = CursorField(bytes.fromhex)
+
+    @classmethod
+    def condition(cls, name: str, value: Any) -> Q:
+        if name == "provided_id":
+            # The list is that of the user group.
+            return Q()
+        return super().condition(name, value)
 
 
 class AccessTokenListEnvelope(PageEnvelope):

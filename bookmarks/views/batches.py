@@ -15,13 +15,14 @@ from bookmarks.querysets.bookmarks import TooManyFound
 from usergroups.api import batches
 from usergroups.api.batches import FailedItem, Result
 from usergroups.api.parsers import BatchParser
+from usergroups.api.views import BatchMixin
 from usergroups.db.deletion import ProtectingError
 from usergroups.db.retry import retry_on_conflict
 
-from .base import AccessTokenView
+from .base import BookmarkAPIView
 
 
-class BookmarkBatchView(AccessTokenView):
+class BookmarkBatchView(BatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkBatchSerializer}
     response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
     # loaded for the user group in the response
@@ -31,18 +32,16 @@ class BookmarkBatchView(AccessTokenView):
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        fields = self.validated()
-        items = fields["bookmarks"]
-        update = fields.get("update", False)
+        fields = self.get_valid_serializer().validated_data
         using = Bookmark.objects.for_write().db
-        return retry_on_conflict(lambda: self.store(items, update), using, atomic=False)
+        return retry_on_conflict(lambda: self.store(**fields), using, atomic=False)
 
-    def store(self, items: list[Any], update: bool) -> Response:
+    def store(self, bookmarks: list[Any], update: bool = False) -> Response:
         """Store the valid items, and return a response with all results.
 
         Raises IntegrityError if a collection has been deleted meanwhile.
         """
-        resolved = self.with_collections(items)
+        resolved = self.with_collections(bookmarks)
         try:
             stored = self.add_many(resolved, update)
         except ValidationError:
@@ -99,14 +98,17 @@ class BookmarkBatchView(AccessTokenView):
         return resolved
 
 
-class BookmarkBatchDeletionView(AccessTokenView):
+class BookmarkBatchDeletionView(BatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkIdsSerializer}
     response_serializers = {"POST": serializers.BookmarkDeletionEnvelope}
     costly_methods = ("POST",)
 
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
-        ids = self.validated()["ids"]
+        return self.remove(**self.get_valid_serializer().validated_data)
+
+    def remove(self, ids: list[Any]) -> Response:
+        """Delete the bookmarks, and return a response with all results."""
         existed = Bookmark.objects.delete_by_ids(self.user_group, batches.valid(ids))
         deletions = map(self.result, existed)
         return self.respond({"results": batches.results(ids, deletions)})
@@ -120,16 +122,17 @@ class BookmarkBatchDeletionView(AccessTokenView):
         return {"status": 200, "changed": True}
 
 
-class BookmarkBatchMoveView(AccessTokenView):
+class BookmarkBatchMoveView(BatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkMoveSerializer}
     response_serializers = {"POST": serializers.BookmarkMoveEnvelope}
     costly_methods = ("POST",)
 
     @openapi.move_bookmarks
     def post(self, request: Request) -> Response:
-        fields = self.validated_with_collection()
-        ids = fields["ids"]
-        collection = fields["collection"]
+        return self.move(**self.get_valid_serializer().validated_data)
+
+    def move(self, ids: list[Any], collection: Collection | None) -> Response:
+        """Move the bookmarks, and return a response with all results."""
         outcomes = Bookmark.objects.move_by_ids(
             self.user_group, batches.valid(ids), collection
         )
@@ -150,7 +153,7 @@ class BookmarkBatchMoveView(AccessTokenView):
         }
 
 
-class BookmarkLookupView(AccessTokenView):
+class BookmarkLookupView(BatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkLookupSerializer}
     response_serializers = {"POST": serializers.BookmarkLookupEnvelope}
     # A read-only token may call these methods.
@@ -158,13 +161,16 @@ class BookmarkLookupView(AccessTokenView):
     costly_methods = ("POST",)
     parser_classes = [BatchParser]
     errors = {
-        **AccessTokenView.errors,
+        **BookmarkAPIView.errors,
         TooManyFound: exceptions.TooManyBookmarksFound,
     }
 
     @openapi.lookup_bookmarks
     def post(self, request: Request) -> Response:
-        urls = self.validated()["urls"]
+        return self.look_up(**self.get_valid_serializer().validated_data)
+
+    def look_up(self, urls: list[Any]) -> Response:
+        """Find the bookmarks, and return a response with all results."""
         found = Bookmark.objects.find_by_urls(self.user_group, batches.valid(urls))
         lookups = [{"ids": ids, "status": 200} for ids in found]
         return self.respond({"results": batches.results(urls, lookups)})

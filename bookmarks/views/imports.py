@@ -37,8 +37,9 @@ class ImportView(AccessTokenView):
             # The size is checked before the parameters.
             if format_name is None:
                 raise MissingField("format")
-            query = self.validated_with_collection()
-            report = self.store_file(file, format_name, encoding, query)
+            options = {**self.query}
+            options.pop("format", None)
+            report = self.store_file(file, format_name, encoding, options)
         # A file with nothing to store is an error, but not one that was read
         # until the time limit.
         has_failed = report.error or report.refused
@@ -62,9 +63,10 @@ class ImportView(AccessTokenView):
         file: BinaryIO,
         format_name: str,
         encoding: str | None,
-        query: dict[str, Any],
+        options: dict[str, Any],
     ) -> Report:
-        """Store the bookmarks of a file and return the report.
+        """Store the bookmarks of a file with these options of ``store``, and
+        return the report.
 
         Raises IntegrityError if the collection is deleted before anything is
         stored.
@@ -75,18 +77,10 @@ class ImportView(AccessTokenView):
         except UnreadableFile as error:
             report.error = str(error)
             return report
-        collection = query.get("collection")
         deadline = self.request.deadline
         records = read(content, format_name, encoding)
         try:
-            store(
-                self.user_group,
-                records,
-                report,
-                collection,
-                query["update"],
-                deadline=deadline,
-            )
+            store(self.user_group, records, report, **options, deadline=deadline)
         except IntegrityError:
             if report.has_no_bookmark or not self.has_lost_collection():
                 raise

@@ -10,6 +10,7 @@ from typing import Any
 from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
 from rest_framework.serializers import Serializer
 
+from .envelopes import represent_the_same
 from .errors import MAX_PROBLEMS
 from .parsers import NOT_AN_OBJECT
 from .requests import FIELD, check_names
@@ -28,21 +29,28 @@ def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> Non
         problems = _unstorable_fields(data, serializer)
         if problems:
             raise ValidationError(problems)
-    check_names(data, known_fields(type(serializer)), FIELD)
+    view = serializer.context.get("view")
+    represented = view.get_serializer_class() if view is not None else None
+    check_names(data, known_fields(type(serializer), represented), FIELD)
 
 
 @cache
-def known_fields(serializer: type[Serializer[Any]]) -> Mapping[str, object]:
+def known_fields(
+    serializer: type[Serializer[Any]], represented: type[Serializer[Any]] | None = None
+) -> Mapping[str, object]:
     """Return the fields that a body of this class may have, by name.
 
     The attribute ``answer`` of the class is the serializer of answers about
     the same object, if what was read can be sent back. Those of its fields
-    that the class lacks are ignored.
+    that the class lacks are ignored, and so are those of ``represented``, the
+    serializer of the view, if it is for the same object.
     """
     fields = {**serializer().fields}
     answer: type[Serializer[Any]] | None = getattr(serializer, "answer", None)
     if answer is not None:
         fields = {**answer().fields, **fields}
+        if represented is not None and represent_the_same(answer, represented):
+            fields = {**represented().fields, **fields}
     return dict(sorted(fields.items()))
 
 

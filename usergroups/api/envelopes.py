@@ -9,6 +9,7 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.serializers import Serializer
 
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
@@ -28,3 +29,13 @@ class Envelope(serializers.Serializer[Mapping[str, object]]):
 
     # A subclass adds the response's other fields. It serializes a mapping.
     success = SuccessField()
+
+
+def represent_the_same(nested: type, serializer: type[Serializer[Any]]) -> bool:
+    """Return whether ``serializer`` is for the objects of a nested serializer,
+    and changes their representation.
+    """
+    if issubclass(nested, serializer):
+        return False
+    common = {*nested.__mro__} & {*serializer.__mro__} - {*Serializer.__mro__}
+    return bool(common)

@@ -1,7 +1,7 @@
 """The query parameters that select a page of a list.
 
-Each list validates them by its own subclass of PageQuery. Its view then passes
-the result of ``pop_paging`` to a Page.
+Each list validates them by its own subclass of PageQuery. A KeysetPagination
+takes them from the view's ``query``.
 """
 
 import hashlib
@@ -14,9 +14,8 @@ from rest_framework.exceptions import ErrorDetail
 
 from .cursors import CREATED, DELETED, NOT_A_CURSOR, UPDATED
 
-DEFAULT_LIMIT = 50
-MAX_LIMIT = 200
-
+PAGING = frozenset({"limit", "cursor", "order", "time_field", "list_digest"})
+"""What a validated PageQuery has for the paginator, besides SINCE."""
 
 SINCE = {CREATED: "created_since", UPDATED: "updated_since", DELETED: "since"}
 """The name of the parameter that bounds each time field from below."""
@@ -36,14 +35,15 @@ class PageQuery(serializers.Serializer[None]):
         default=Order.NEWEST,
         help_text="Whether the newest or the oldest objects come first.",
     )
-    limit = serializers.IntegerField(
-        default=DEFAULT_LIMIT,
-        min_value=1,
-        help_text=(
-            f"The maximum number of items on the page. Values over {MAX_LIMIT} count "
-            f"as {MAX_LIMIT}."
-        ),
-    )
+    # The paginator describes it, with its default.
+    limit = serializers.IntegerField(required=False, min_value=1)
+
+    @classmethod
+    def condition(cls, name: str, value: Any) -> models.Q:
+        """Return the condition of a filter: by default, that the field of this
+        name has the value.
+        """
+        return models.Q(**{name: value})
 
     def time_field(self, query: dict[str, Any]) -> str:
         """Return the field by which the list is ordered."""
@@ -76,13 +76,3 @@ class PageQuery(serializers.Serializer[None]):
         # Times are in UTC.
         text = json.dumps(identity, default=str, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def pop_paging(query: dict[str, Any]) -> dict[str, Any]:
-    """Remove the parameters that select a page from a validated PageQuery, and
-    return them as keyword arguments of ``Page``.
-    """
-    since = query.pop(SINCE[query["time_field"]], None)
-    names = ("limit", "cursor", "order", "time_field", "list_digest")
-    paging = {name: query.pop(name) for name in names if name in query}
-    return {**paging, "since": since}

@@ -1,11 +1,10 @@
 """Keyset pagination by time of creation or of the last change.
 
 Every page costs the same, because the query starts at the row whose position
-the cursor holds. A view makes a Page and responds with its ``items`` and
-``links()``.
+the cursor holds. KeysetPagination is the paginator of views, and makes a Page.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
@@ -15,12 +14,13 @@ from django.utils import timezone
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
 from rest_framework import serializers
+from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 
 from . import page_sizes
 from .cursors import CREATED, EARLIEST, LATEST, Cursor, Position
 from .envelopes import Envelope
-from .page_queries import MAX_LIMIT, Order
+from .page_queries import PAGING, SINCE, Order
 
 M = TypeVar("M", bound=Model)
 
@@ -125,7 +125,7 @@ class Page(Generic[M]):
             self.until = self._time_of_first_page()
         ordered = self._ordered(queryset)
         # The positions before and after the page, in the order of the query.
-        self.items, after = self.select(ordered, min(limit, MAX_LIMIT))
+        self.items, after = self.select(ordered, limit)
         before = self._position_before_page(after)
         if self.backwards:
             self.items.reverse()
@@ -253,3 +253,59 @@ class Page(Generic[M]):
         parameters["cursor"] = cursor.encode()
         query = urlencode(parameters, doseq=True)
         return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")
+
+
+class KeysetPagination(BasePagination):
+    """Selects the page that the view's ``query`` asks for.
+
+    The query is that of a PageQuery. A host's subclass may set the limits.
+    """
+
+    default_limit = 50
+    max_limit = 200
+    key = "id"
+    """A field whose values are unique in the list."""
+
+    def searched(self, query: Mapping[str, Any]) -> Collection[str]:
+        """Return the names of the filters that ``get_page`` applies, because
+        no index supports them in the order of the list.
+        """
+        return ()
+
+    def parameters(self, query: Mapping[str, Any]) -> Collection[str]:
+        """Return the names of the parameters that the paginator takes."""
+        return {*PAGING, SINCE[query["time_field"]], *self.searched(query)}
+
+    def paginate_queryset(  # type: ignore[override]
+        self, queryset: QuerySet[M], request: Request, view: Any
+    ) -> list[M]:
+        query = view.query
+        search = {}
+        for name in self.searched(query):
+            if name in query:
+                search[name] = query[name]
+        limit = query.get("limit", self.default_limit)
+        self.request = request
+        self.page = self.get_page(
+            queryset,
+            search,
+            limit=min(limit, self.max_limit),
+            cursor=query.get("cursor"),
+            order=Order(query["order"]),
+            time_field=query["time_field"],
+            list_digest=query["list_digest"],
+            since=query.get(SINCE[query["time_field"]]),
+        )
+        return self.page.items
+
+    def get_page(
+        self, queryset: QuerySet[M], search: Mapping[str, Any], **paging: Any
+    ) -> Page[M]:
+        """Return the page, with the rows that match ``search``, which has the
+        values of ``searched()``. ``paging`` are arguments of the page.
+        """
+        return Page(queryset, self.key, **paging)
+
+    def links(self) -> dict[str, str | None]:
+        """Return the URLs of the next and the previous page, or None."""
+        return self.page.links(self.request)

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.urls import include, path
 from rest_framework import generics, serializers
 from rest_framework.parsers import JSONParser
+from rest_framework.permissions import BasePermission
 from rest_framework.response import Response
 from rest_framework.throttling import UserRateThrottle
 from rest_framework.views import APIView, exception_handler
@@ -17,6 +18,7 @@ from bookmarks import views
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.files.importing import read
 from bookmarks.models import Bookmark
+from bookmarks.serializers import BookmarkListQuery, BookmarkSerializer
 from tests.answers import errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.bookmarks.imports import imported
@@ -84,6 +86,55 @@ class BookmarkView(views.BookmarkView):
     throttle_classes = [OncePerEnvironment]
 
 
+class NotSecret(BasePermission):
+    def has_object_permission(self, request, view, obj):
+        return obj.title != "secret"
+
+
+class GuardedBookmarkView(views.BookmarkView):
+    permission_classes = [*views.BookmarkView.permission_classes, NotSecret]
+
+
+class GuardedBatchDeletionView(views.BookmarkBatchDeletionView):
+    permission_classes = [NotSecret & TokenPermission]
+
+
+class NarrowBookmarkView(views.BookmarkView):
+    """Shows some bookmarks, and keeps what it does with them."""
+
+    calls = []
+
+    def get_queryset(self):
+        return super().get_queryset().exclude(title="secret")
+
+    def perform_update(self, serializer):
+        self.calls.append(("from", serializer.instance.title))
+        super().perform_update(serializer)
+
+    def perform_destroy(self, instance):
+        self.calls.append(("without", instance.title))
+        super().perform_destroy(instance)
+
+
+class PathSerializer(BookmarkSerializer):
+    path = serializers.SerializerMethodField()
+
+    def get_path(self, bookmark) -> str:
+        return self.context["request"].path
+
+
+class BookmarkBatchView(views.BookmarkBatchView):
+    serializer_class = PathSerializer
+
+
+class SortedQuery(BookmarkListQuery):
+    order = serializers.ChoiceField(["newest", "oldest", "title"], default="title")
+
+
+class SortedView(views.BookmarksView):
+    request_serializers = {"GET": SortedQuery}
+
+
 class BookmarksView(views.BookmarksView):
     parser_classes = [JSONParser]
 
@@ -92,6 +143,11 @@ urlpatterns = [
     path("own", OwnView.as_view()),
     path("once", OncePerUserView.as_view()),
     path("open", OpenView.as_view()),
+    path("guarded/<public_id:id>", GuardedBookmarkView.as_view()),
+    path("guarded/batch", GuardedBatchDeletionView.as_view()),
+    path("narrow/<public_id:id>", NarrowBookmarkView.as_view()),
+    path("paths", BookmarkBatchView.as_view()),
+    path("sorted", SortedView.as_view()),
     # before the views with other paths
     path("v1/bookmarks/<public_id:id>", BookmarkView.as_view()),
     path("v1/bookmarks", BookmarksView.as_view()),
@@ -216,3 +272,69 @@ def test_a_validator_of_the_host_holds_for_imports_and_code(user_group):
     [refusal] = report.refusals
     assert refusal.reason == "This host is refused."
     assert Bookmark.objects.get().url == "https://a/"
+
+
+@pytest.mark.parametrize("prefix", ["guarded", "narrow"])
+@pytest.mark.parametrize(
+    ("method", "body"), [("GET", b""), ("PATCH", {"title": "x"}), ("DELETE", b"")]
+)
+def test_a_host_selects_the_objects_of_a_view(call, prefix, method, body):
+    token = AccessTokenFactory()
+    hidden = BookmarkFactory(user_group=token.user_group, title="secret")
+    shown = BookmarkFactory(user_group=token.user_group)
+
+    refused = call(method, f"/{prefix}/{hidden.pk}", body, token)
+    done = call(method, f"/{prefix}/{shown.pk}", body, token)
+
+    assert (refused.status_code, done.status_code) == (
+        {"guarded": 403, "narrow": 404}[prefix],
+        200,
+    )
+    assert Bookmark.objects.get(pk=hidden.pk).title == "secret"
+
+
+def test_steps_of_the_host_have_the_object_as_it_is(call):
+    token = AccessTokenFactory()
+    path = f"/narrow/{BookmarkFactory(user_group=token.user_group, title='old').pk}"
+    NarrowBookmarkView.calls.clear()
+
+    call("PATCH", path, {"title": "new"}, token)
+    call("DELETE", path, b"", token)
+
+    assert NarrowBookmarkView.calls == [("from", "old"), ("without", "new")]
+
+
+def test_a_batch_does_nothing_that_a_permission_of_objects_might_refuse(call):
+    token = AccessTokenFactory()
+    bookmark = BookmarkFactory(user_group=token.user_group)
+
+    response = call("POST", "/guarded/batch", {"ids": [str(bookmark.pk)]}, token)
+
+    assert errors(response, 500) == [(None, "internal_error")]
+    assert Bookmark.objects.exists()
+
+
+def test_the_results_of_a_batch_have_a_context(call):
+    response = call("POST", "/paths", {"bookmarks": [{"url": "https://a/"}]})
+
+    assert response.json()["results"][0]["bookmark"]["path"] == "/paths"
+
+
+def test_an_order_that_no_page_has_is_an_error(call):
+    assert call("GET", "/sorted").status_code == 500
+    assert call("GET", "/sorted?order=oldest").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("view", "name", "door"),
+    [
+        (views.BookmarksView, "queryset", "Override get_queryset"),
+        (views.BookmarkView, "pagination_class", "no list"),
+        (views.BookmarkBatchDeletionView, "get_queryset", "by their ids"),
+        (views.ExportView, "serializer_class", "Set response_serializers"),
+        (views.BookmarkView, "serializer_class", "derive from BookmarkSerializer"),
+    ],
+)
+def test_an_attribute_without_effect_is_refused(view, name, door):
+    with pytest.raises(TypeError, match=door):
+        type("HostView", (view,), {name: BookmarkModelSerializer})
