@@ -3,6 +3,7 @@
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from rest_framework.serializers import Serializer
@@ -46,6 +47,7 @@ class SerializerPool(threading.local):
         self._free[key].append(pooled)
 
 
+@cache
 def is_reusable(serializer_class: type[Serializer[Any]]) -> bool:
     """Return whether all serializers of the class have the same fields.
 

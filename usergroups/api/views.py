@@ -230,7 +230,7 @@ class BaseAPIView(GenericAPIView[Any]):
         negotiated = self.perform_content_negotiation(request)
         request.accepted_renderer, request.accepted_media_type = negotiated
         method = str(request.method)
-        if method not in self.allowed_methods:
+        if "Allow" in self.headers:
             self.http_method_not_allowed(request)
         self.documented_method = method
         if method == "HEAD":

@@ -23,8 +23,12 @@ class TokenUser(AnonymousUser):
     is_authenticated = True  # type: ignore[assignment]
 
     def __init__(self, token: Token) -> None:
-        owner = token.owner
-        self.pk = self.id = f"{owner._meta.label_lower}:{owner.pk}"  # type: ignore[assignment]
+        self.token = token
+
+    @property
+    def pk(self) -> str:  # type: ignore[override]
+        owner = self.token.owner
+        return f"{owner._meta.label_lower}:{owner.pk}"
 
 
 class TokenAuthentication(authentication.TokenAuthentication):
