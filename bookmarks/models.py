@@ -36,7 +36,7 @@ class AccessToken(Token):
     owner_field = "user_group"
     # large fields, which authentication does not load
     owner_deferred = ("mapping", "properties")
-    owner_copies = ("team", "environment")
+    owner_copies = ("team_id", "environment")
 
     user_group = models.ForeignKey(
         UserGroup,
@@ -92,12 +92,6 @@ class AccessToken(Token):
                 name="bookmarks_refused_tokens",
             ),
         ]
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        if self._state.adding:
-            for name, value in self.user_group.scope.items():
-                setattr(self, name, value)
-        super().save(*args, **kwargs)
 
 
 class Collection(PublicIdModel):

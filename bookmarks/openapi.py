@@ -89,7 +89,8 @@ list_bookmarks = bookmark_operation(
         "ordered by `created_at` or, with `updated_since`, by `updated_at`. "
         "Request `next` until it is null: every bookmark that existed at the start is "
         "listed exactly once, unless an import changes its date meanwhile, or it "
-        "changes during a list with `updated_since`."
+        "changes during a list with `updated_since`. A page ends before the text of "
+        "its bookmarks exceeds 2 MiB, but has at least one bookmark."
     ),
     query=page_query(
         BookmarkListQuery,

@@ -125,7 +125,9 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         invalid, Duplicate if the change violates a uniqueness constraint, and
         IntegrityError if it refers to a row that has been deleted.
         """
-        self.model(**changes).validate_fields(changes)
+        candidate = self.model(user_group=user_group, **changes)
+        candidate.validate_fields(changes)
+        candidate.clean()
         rows = self._with_id(user_group, public_id)
 
         def refuse_duplicate() -> None:

@@ -16,17 +16,15 @@ from django.db.models.functions import Concat, StrIndex
 from django.db.models.lookups import GreaterThan
 from django.db.models.sql.compiler import SQLCompiler
 
+from bookmarks.querysets.batches import LARGE_FIELDS, SIZE
 from usergroups.api.cursors import CREATED, UPDATED
 from usergroups.api.scan_pages import ScanPage
-from usergroups.db.stored_json import ByteLength, stored_size
+from usergroups.db.stored_json import StoredSize
 
 if TYPE_CHECKING:
     from .models import Bookmark
 
 MAX_QUERY_LENGTH = 100  # characters
-
-SEARCHED = ("url", "title", "tags", "note")
-"""The fields in which ``q`` finds a text."""
 
 WITHOUT_INDEX = {
     CREATED: ("q", "tag"),
@@ -51,9 +49,8 @@ class SearchPage(ScanPage["Bookmark"]):
         **position: Any,
     ) -> None:
         condition = Q()
-        # The number of bytes to search in a bookmark. To count characters,
-        # PostgreSQL would read them: 235 ms for 10,000 long notes, not 0.7.
-        size: Combinable = Value(0)
+        # the number of bytes to search in a bookmark
+        searched: Combinable = Value(0)
         if "collection" in filters:
             condition &= Q(collection=filters["collection"])
         if "created_since" in filters:
@@ -63,11 +60,20 @@ class SearchPage(ScanPage["Bookmark"]):
             text = Lowercase(Value(filters["q"]))
             found = [contains(name, text) for name in fields]
             condition &= Q(*found, _connector=Q.OR)
-            size += stored_size(*fields)
+            searched += StoredSize(*LARGE_FIELDS)
         for tag in filters.get("tag", []):
             condition &= has_tag(tag)
-            size += ByteLength("tags")
-        super().__init__(bookmarks, "id", condition=condition, size=size, **position)
+            searched += StoredSize("tags")
+        # The text that is searched is smaller than a page.
+        size_of_row = None if "q" in filters else SIZE
+        super().__init__(
+            bookmarks,
+            "id",
+            condition=condition,
+            searched_size=searched,
+            size=size_of_row,
+            **position,
+        )
 
 
 def fields_to_search(text: str) -> list[str]:
@@ -75,7 +81,7 @@ def fields_to_search(text: str) -> list[str]:
 
     A line break separates tags, and is not part of any.
     """
-    return [name for name in SEARCHED if name != "tags" or "\n" not in text]
+    return [name for name in LARGE_FIELDS if name != "tags" or "\n" not in text]
 
 
 def contains(searched: str | Combinable, text: "Lowercase") -> Q:

@@ -24,6 +24,7 @@ from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
 from usergroups.api.error_serializers import FailureSerializer
 from usergroups.api.fields import (
+    ColumnField,
     StrictBooleanField,
     StrictIntegerField,
     TextField,
@@ -137,14 +138,14 @@ class PastTimestampField(TimestampField):
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
     """A bookmark."""
 
-    id = serializers.CharField()
-    url = serializers.CharField(help_text="The URL exactly as it was sent.")
-    title = serializers.CharField(help_text="The title of the page. It may be empty.")
+    id = ColumnField()
+    url = ColumnField(help_text="The URL exactly as it was sent.")
+    title = ColumnField(help_text="The title of the page. It may be empty.")
     tags = serializers.ListField(
         child=serializers.CharField(), help_text="The tags in the order of the request."
     )
-    note = serializers.CharField(help_text="The note. It may be empty.")
-    collection = serializers.CharField(
+    note = ColumnField(help_text="The note. It may be empty.")
+    collection = ColumnField(
         source="collection_id",
         allow_null=True,
         help_text="The id of the bookmark's collection, or null.",

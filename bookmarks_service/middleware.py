@@ -18,8 +18,11 @@ is_page_path = re.compile(rf"/(?:$|(?:{settings.PAGES})(?:/|$))").match
 
 
 class PagesOnly:
-    """A mixin that leaves out a middleware for requests that are not for a
-    page.
+    """A mixin that leaves out ``process_request()`` and ``process_response()``
+    of a middleware for requests that are not for a page.
+
+    Django still calls ``process_view()``. Only CsrfViewMiddleware has one, which
+    does nothing because all other views are exempt.
 
     Make it the first base class. With all middleware for pages, an API call
     takes 33 to 36 % more CPU time in one process, with SQLite in memory. One

@@ -5,6 +5,7 @@ statements, and how times are read.
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 from django.db import Error, NotSupportedError
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -25,6 +26,13 @@ With them, a slow or locked database leads to a 503 response.
 
 PREPARE_THRESHOLD = 5
 """How often a statement runs before it is prepared, as is psycopg's default."""
+
+
+CONNECTIONS_SET_UP: WeakSet[Any] = WeakSet()
+"""The connections of psycopg that ``set_up`` has set up.
+
+Each call takes one of them from the pool, and Django reports it as created.
+"""
 
 
 def repeat_outdated(
@@ -64,8 +72,12 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     """
     if connection.vendor != "postgresql":
         return
+    if repeat_outdated not in connection.execute_wrappers:
+        connection.execute_wrappers.append(repeat_outdated)
     # Django does not log or count the queries of the raw connection.
     raw: Any = connection.connection
+    if raw in CONNECTIONS_SET_UP:
+        return
     # SQLite does not need the package
     import psycopg  # noqa: PLC0415
 
@@ -87,8 +99,7 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
             if pid == raw.info.backend_pid:
                 raw.execute(SET_LIMITS)
                 raw.prepare_threshold = PREPARE_THRESHOLD
-                if repeat_outdated not in connection.execute_wrappers:
-                    connection.execute_wrappers.append(repeat_outdated)
     except Error:
         connection.close()  # Django would keep it, without limits.
         raise
+    CONNECTIONS_SET_UP.add(raw)

@@ -33,6 +33,7 @@ for name in (
         )
 SECONDS = validate.Range(min=1, error="Set it to a number of seconds such as 60.")
 DAYS = validate.Range(min=1, max=36_500, error="Set it to a number of days such as 90.")
+CONNECTIONS = validate.Range(min=0, error="Set it to a number such as 8.")
 SIZE = validate.Range(min=1, error="Set it to a number of bytes such as 1048576.")
 CALLS = validate.Regexp(
     rf"({RATE})?\Z",
@@ -164,9 +165,22 @@ database = env.dj_db_url(
     disable_server_side_cursors=True,
 )
 DATABASES = {"default": database}
+# The server sets it: see wsgi.py. Commands need no pool.
+pool_size = env.int("DATABASE_POOL_SIZE", 0, validate=CONNECTIONS)
 if database["ENGINE"] == "django.db.backends.postgresql":
     # so that statements can be prepared: see postgresql_connections
     database.setdefault("OPTIONS", {})["server_side_binding"] = True
+    if pool_size:
+        database["CONN_MAX_AGE"] = 0  # The pool keeps the connections open.
+        database["OPTIONS"]["pool"] = {
+            "min_size": 1,
+            "max_size": pool_size,
+            # Seconds. Then the response is 503.
+            "timeout": 10,
+            # Seconds of failed attempts to connect, after which a call makes
+            # the next one. Otherwise, the pool would wait longer each time.
+            "reconnect_timeout": 1,
+        }
 if database["ENGINE"] == "django.db.backends.sqlite3":
     database["OPTIONS"] = {
         # Take the write lock at once, so that a transaction that reads before
@@ -380,6 +394,8 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "_granian": {"handlers": [], "propagate": True},
+        # It logs each use of a connection.
+        "psycopg.pool": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},  # Each request is logged by request_log.
         # so that a request with an unknown host does not log a traceback
         "django.security.DisallowedHost": {"level": "CRITICAL"},

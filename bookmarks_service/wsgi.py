@@ -30,6 +30,7 @@ from .postgresql_connections import set_up
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bookmarks_service.settings")
 os.environ.setdefault("PGCONNECT_TIMEOUT", "5")  # seconds; for PostgreSQL
+os.environ.setdefault("DATABASE_POOL_SIZE", "8")
 
 try:
     if settings.TRACES_ENDPOINT:

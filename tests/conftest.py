@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from tests.programs import require
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.api import concurrency
 from usergroups.api.throttling import FixedWindowThrottle
 from usergroups.tokens import secret_format
 
@@ -152,6 +153,12 @@ def reset_rate_limits(monkeypatch):
     # An earlier test may have made the cache fail.
     FixedWindowThrottle.cache_fails_until = 0
     monkeypatch.setattr(FixedWindowThrottle, "timer", lambda self: 1.5)
+
+
+@pytest.fixture(autouse=True)
+def calls_over_a_limit_do_not_wait(monkeypatch):
+    """Refuse calls over a limit of calls in progress at once."""
+    monkeypatch.setattr(concurrency, "MAX_WAIT", 0)
 
 
 @pytest.fixture

@@ -143,7 +143,13 @@ def test_the_examples_of_calls_and_receivers_are_tested_code(heading, name):
 
 @pytest.mark.parametrize(
     "heading",
-    ["Languages in paths", "Change the views", "Tokens of your own", "Dashboards"],
+    [
+        "Languages in paths",
+        "Change the views",
+        "Views of your own",
+        "Tokens of your own",
+        "Dashboards",
+    ],
 )
 def test_the_examples_for_a_host_project_are_code_of_the_tested_host(heading):
     code_of_the_host = source_of("tests/host/notes")
@@ -279,7 +285,15 @@ def test_all_named_commands_exist(document):
     assert named <= get_commands().keys()
 
 
-@pytest.mark.parametrize("name", ["architecture", "CONTRIBUTING"])
+def test_each_decision_names_the_test_that_holds_it():
+    decisions = re.findall(r"^\*\*.*?(?=\n\n|\Z)", page("decisions"), re.M | re.S)
+
+    assert decisions
+    for decision in decisions:
+        assert re.search(r"\n`tests/[\w/]+\.py::test_\w+`\s*$", decision), decision
+
+
+@pytest.mark.parametrize("name", ["architecture", "CONTRIBUTING", "decisions"])
 def test_all_named_files_and_tests_exist(name):
     for path, function in re.findall(
         r"`((?:\w+/)+(?:[\w.]+\.py)?)(?:::(\w+))?`", page(name)

@@ -3,14 +3,17 @@ applied again, on a database of the kind that the tests run on.
 """
 
 import hashlib
+import re
 from contextlib import closing
 
 import pytest
-from django.db import connection, connections
+from django.db import IntegrityError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from bookmarks.models import Bookmark, Collection
 from tests.bookmarks_service.service import empty_database
 from tests.documents import ROOT
+from usergroups.models import Team, UserGroup
 
 LANDED = ROOT / "tests/landed_migrations.txt"
 """The digests of the migrations, whose first line says what it is for."""
@@ -37,9 +40,9 @@ def schema(database):
     return found
 
 
-def test_all_migrations_are_reversed_and_applied_again(
-    tmp_path, monkeypatch, django_db_blocker
-):
+@pytest.fixture
+def database(tmp_path, monkeypatch, django_db_blocker):
+    """A connection to an empty database, without tables."""
     with django_db_blocker.unblock(), empty_database(tmp_path) as url:
         name = url.removeprefix("sqlite:///")
         if connection.vendor == "postgresql":
@@ -50,18 +53,52 @@ def test_all_migrations_are_reversed_and_applied_again(
             {**connection.settings_dict, "NAME": name},
         )
         with closing(connections["migrated"]) as database:
-            migrate(database)
-            before = schema(database)
-            # teams, user groups, collections, bookmarks, events, two kinds of
-            # tokens and two of records of deletions
-            assert len(before) == 9
-
-            migrate(database, ("bookmarks", None), ("usergroups", None))
-            assert schema(database) == {}
-
-            migrate(database)
-            assert schema(database) == before
+            yield database
         del connections["migrated"]
+
+
+def test_all_migrations_are_reversed_and_applied_again(database):
+    migrate(database)
+    before = schema(database)
+    # teams, user groups, collections, bookmarks, events, two kinds of
+    # tokens and two of records of deletions
+    assert len(before) == 9
+
+    migrate(database, ("bookmarks", None), ("usergroups", None))
+    assert schema(database) == {}
+
+    migrate(database)
+    assert schema(database) == before
+
+
+@pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no such foreign key"
+)
+def test_the_migration_explains_how_to_mend_collections_of_other_groups(database):
+    migrate(database, ("bookmarks", "0002_collection_owner_index"))
+    rows = {"using": database.alias}
+    team = Team.objects.using(database.alias).create(name="a")
+    groups = UserGroup.objects.using(database.alias)
+    owner = groups.create(team=team, provided_id="a", name="a")
+    other = groups.create(team=team, provided_id="b", name="b")
+    collections = Collection.objects.using(database.alias)
+    of_other = collections.create(user_group=other, name="c")
+    bookmark = Bookmark(
+        user_group=owner, url="https://example.com/", collection=of_other
+    )
+    bookmark.save(**rows)
+
+    with pytest.raises(IntegrityError) as raised:
+        migrate(database)
+    [statement] = re.findall(
+        r"^UPDATE .*?;", str(raised.value), re.DOTALL | re.MULTILINE
+    )
+    with database.cursor() as cursor:
+        cursor.execute(statement)
+    migrate(database)
+
+    bookmark.refresh_from_db(**rows)
+    assert bookmark.collection is None
 
 
 @pytest.mark.database_independent

@@ -42,12 +42,3 @@ class TooOld(APIException):
         "Deletions are not listed for that long. List all objects, and compare their "
         "ids with yours."
     )
-
-
-class ResponseTooLarge(APIException):
-    status_code = 413
-    default_code = "payload_too_large"
-    default_detail = (
-        "The user groups of this batch have more than 32 MiB of JSON. Send fewer user "
-        "groups at once."
-    )

@@ -1,7 +1,6 @@
 """The queryset of user groups."""
 
-import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -14,11 +13,12 @@ from django.utils import timezone
 
 from . import signals
 from .db.announcements import announce, announce_update
+from .db.bounded_reads import size_of_results
 from .db.compiled_statements import CompiledStatement, compile_update, parameters
 from .db.deletion import reverse_relations
 from .db.querysets import WritingQuerySet
 from .db.retry import retry_on_conflict
-from .db.stored_json import stored_size
+from .db.stored_json import StoredSize
 from .deletions import UserGroupDeletion
 from .events import Event, Kind, erase, owners, record_call, record_deletion
 
@@ -187,7 +187,7 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         For API clients, the group is deleted in the old environment and
         created in the new one: the deletion is recorded, and ``created_at``
         becomes the time of the move. Its tokens get the new environment in the
-        same transaction, except one that another transaction issues meanwhile.
+        same transaction.
 
         Raises UserGroup.DoesNotExist or ProvidedIdTaken.
         """
@@ -261,26 +261,12 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         self, items: Sequence[Mapping[str, Any]], scope: Scope
     ) -> int:
         """Estimate the size of the groups that ``upsert(items, scope)`` will
-        return, in bytes of stored JSON.
-
-        A group counts once for each of its items. New properties of a group
-        that occurs once are not counted, because the request body already
-        limits them.
+        return, in bytes of JSON.
         """
-        counts = Counter(item["provided_id"] for item in items)
-        groups = self.in_scope(scope).filter(provided_id__in=counts)
-        rows = groups.values_list("provided_id", stored_size(*LARGE_FIELDS))
-        sizes = Counter(dict(rows))
-        # The results of all items of a group have its properties.
-        for item in items:
-            provided_id = item["provided_id"]
-            if counts[provided_id] > 1:
-                text = json.dumps(item.get("properties"), ensure_ascii=False)
-                sizes[provided_id] += len(text.encode())
-        total = 0
-        for provided_id, size in sizes.items():
-            total += counts[provided_id] * size
-        return total
+        ids = [item["provided_id"] for item in items]
+        groups = self.in_scope(scope).filter(provided_id__in=ids)
+        sizes = groups.values_list("provided_id", StoredSize(*LARGE_FIELDS))
+        return size_of_results(ids, dict(sizes), items)
 
     def upsert(
         self, items: Sequence[Mapping[str, Any]], scope: Scope

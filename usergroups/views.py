@@ -21,10 +21,10 @@ from .api.scan_pages import ScanPage
 from .api.views import BatchMixin, ListMixin, ObjectMixin
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants
+from .db.stored_json import StoredSize
 from .db.versions import Modified
 from .deletions import UserGroupDeletion
 from .exceptions import (
-    ResponseTooLarge,
     TooLargeToDelete,
     UnknownUserGroupToken,
     UserGroupNotFound,
@@ -210,6 +210,7 @@ class ResolveView(ObjectMixin, ApiTokenView):
 
 class UserGroupPagination(KeysetPagination):
     key = "provided_id"
+    size = StoredSize(*LARGE_FIELDS)
 
     def searched(self, query: Mapping[str, Any]) -> Collection[str]:
         return ["name"]
@@ -217,17 +218,16 @@ class UserGroupPagination(KeysetPagination):
     def get_page(
         self, queryset: QuerySet[M], search: Mapping[str, Any], **paging: Any
     ) -> Page[M]:
-        # The size of these fields limits the number of groups on a page.
-        paging["large"] = LARGE_FIELDS
         if not search:
-            return Page(queryset, self.key, **paging)
+            return super().get_page(queryset, search, **paging)
         # A ScanPage limits the number and the size of the rows that it
         # searches. Names are short, so their size counts as zero.
         return ScanPage(
             queryset,
             self.key,
             condition=name_begins_with(search["name"]),
-            size=Value(0),
+            searched_size=Value(0),
+            size=self.size,
             **paging,
         )
 
@@ -259,14 +259,6 @@ class UserGroupDeletionsView(ListMixin, ApiTokenView):
         return UserGroupDeletion.objects.filter(**self.token.scope)
 
 
-MAX_UPSERT_SIZE = 32 * 1024 * 1024
-"""The maximum size of the mappings and properties of a batch's user groups, in
-bytes of JSON.
-
-A small batch may refer to many large groups, and the upsert loads them all.
-"""
-
-
 class UserGroupBatchView(BatchMixin, ApiTokenView):
     serializer_class = serializers.UserGroupSerializer
     request_serializers = {"POST": serializers.UserGroupBatchSerializer}
@@ -282,8 +274,8 @@ class UserGroupBatchView(BatchMixin, ApiTokenView):
         """Store the valid items, and return a response with all results."""
         valid = batches.valid(user_groups)
         scope = self.token.scope
-        if UserGroup.objects.estimate_upsert_size(valid, scope) > MAX_UPSERT_SIZE:
-            raise ResponseTooLarge
+        size = UserGroup.objects.estimate_upsert_size(valid, scope)
+        batches.require_small_results(size)
         stored = UserGroup.objects.upsert(valid, scope)
         results = batches.results(user_groups, map(self.result, stored))
         return self.respond({"results": results})

@@ -18,7 +18,7 @@ SET LOCAL citus.enable_local_reference_table_foreign_keys TO off;
 -- the admin look up rows by id alone. A table cannot be altered while rows that were copied to it wait for the check of
 -- a deferred foreign key, so all foreign keys are added at the end.
 ALTER TABLE bookmarks_bookmark
-    DROP CONSTRAINT bookmarks_bookmark_collection_id_122a736d_fk_bookmarks,
+    DROP CONSTRAINT bookmarks_collection_of_group,
     DROP CONSTRAINT bookmarks_bookmark_user_group_id_d6125d4c_fk_usergroup,
     DROP CONSTRAINT bookmarks_bookmark_pkey,
     ADD CONSTRAINT bookmarks_bookmark_pkey PRIMARY KEY (id, user_group_id);
@@ -49,7 +49,7 @@ ALTER TABLE bookmarks_bookmark
     ADD CONSTRAINT bookmarks_bookmark_user_group_id_d6125d4c_fk_usergroup
         FOREIGN KEY (user_group_id) REFERENCES usergroups_usergroup (id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE bookmarks_bookmark
-    ADD CONSTRAINT bookmarks_bookmark_collection_id_122a736d_fk_bookmarks
+    ADD CONSTRAINT bookmarks_collection_of_group
         FOREIGN KEY (user_group_id, collection_id) REFERENCES bookmarks_collection (user_group_id, id)
         DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE bookmarks_deletion

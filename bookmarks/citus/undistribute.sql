@@ -6,7 +6,7 @@ SET LOCAL citus.multi_shard_modify_mode TO 'sequential';
 
 -- A table can be moved only if no foreign key refers to it and it has none.
 ALTER TABLE bookmarks_bookmark
-    DROP CONSTRAINT bookmarks_bookmark_collection_id_122a736d_fk_bookmarks,
+    DROP CONSTRAINT bookmarks_collection_of_group,
     DROP CONSTRAINT bookmarks_bookmark_user_group_id_d6125d4c_fk_usergroup;
 ALTER TABLE bookmarks_collection
     DROP CONSTRAINT bookmarks_collection_user_group_id_67ae03cb_fk_usergroup;
@@ -49,8 +49,9 @@ ALTER TABLE bookmarks_bookmark
     ADD CONSTRAINT bookmarks_bookmark_pkey PRIMARY KEY (id),
     ADD CONSTRAINT bookmarks_bookmark_user_group_id_d6125d4c_fk_usergroup
         FOREIGN KEY (user_group_id) REFERENCES usergroups_usergroup (id) DEFERRABLE INITIALLY DEFERRED,
-    ADD CONSTRAINT bookmarks_bookmark_collection_id_122a736d_fk_bookmarks
-        FOREIGN KEY (collection_id) REFERENCES bookmarks_collection (id) DEFERRABLE INITIALLY DEFERRED;
+    ADD CONSTRAINT bookmarks_collection_of_group
+        FOREIGN KEY (user_group_id, collection_id) REFERENCES bookmarks_collection (user_group_id, id)
+        DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE bookmarks_deletion
     DROP CONSTRAINT bookmarks_deletion_pkey,
     ADD CONSTRAINT bookmarks_deletion_pkey PRIMARY KEY (id),

@@ -21,7 +21,7 @@ from rest_framework.exceptions import APIException
 from bookmarks.models import Bookmark, Collection
 from usergroups.api.bodies import CHUNK_SIZE
 from usergroups.api.deadlines import Deadline
-from usergroups.api.pagination import compare_positions
+from usergroups.db.bounded_reads import compare_positions
 from usergroups.db.retry import in_autocommit
 from usergroups.models import UserGroup
 
@@ -101,10 +101,9 @@ def _pages(rows: QuerySet[M], size: int) -> Iterator[list[M]]:
         yield page
         if len(page) < size:
             return
+        last = (page[-1].created_at, page[-1].pk)
         following = rows.filter(
-            compare_positions(
-                rows.model, "id", (page[-1].created_at, page[-1].pk), GreaterThan
-            )
+            compare_positions(rows.model, ("created_at", "id"), last, GreaterThan)
         )
 
 

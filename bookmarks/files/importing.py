@@ -132,10 +132,12 @@ def store(
     If another transaction deletes a collection that the file names, it is
     created again. The import ends where the file is damaged, after MAX_REFUSED
     refused records, or at the deadline, even if a reader loops, and
-    ``report.error`` is the reason. Raises IntegrityError if the
-    user group or ``collection`` is deleted. What was stored before an error
-    remains stored. An event of the user group tells what was imported.
+    ``report.error`` is the reason. Raises ValidationError if ``collection``
+    belongs to another user group, and IntegrityError if either is deleted.
+    What was stored before an error remains stored. An event of the user group
+    tells what was imported.
     """
+    Bookmark(user_group=user_group, collection=collection).clean()
     using = router.db_for_write(Bookmark)
     with_collections = collection is None
     rows = valid_rows(records, report, with_collections, deadline)

@@ -13,7 +13,9 @@ from bookmarks.public_ids import Duplicate, parse_public_id
 from bookmarks.tags import MAX_TAGS, distinct
 from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
+from usergroups.db.bounded_reads import size_of_results
 from usergroups.db.retry import retry_on_conflict
+from usergroups.db.stored_json import EncodedSize
 from usergroups.models import UserGroup
 
 from .statements import Row, insert_rows, row_of, update_rows
@@ -23,6 +25,18 @@ if TYPE_CHECKING:
     from bookmarks.models import Bookmark, BookmarkFields, Collection
 
 CONFLICT_DELETED = "A conflicting bookmark was deleted before it could be read."
+
+LARGE_FIELDS = ("url", "title", "tags", "note")
+
+SIZE = EncodedSize(*LARGE_FIELDS)
+"""The number of bytes of a bookmark's text in a response."""
+
+MAX_UNMEASURED = 250
+"""The number of bookmarks whose size need not be estimated.
+
+A bookmark has up to 118 KB of text as JSON, so that these are smaller than
+32 MiB.
+"""
 
 UPDATABLE = ("title", "tags", "note")
 """The fields of existing bookmarks that a batch may update."""
@@ -49,6 +63,38 @@ class Stored(NamedTuple):
 class BatchQuerySet(UniqueKeyQuerySet):
     """Moves, adds and updates many bookmarks of a user group at once."""
 
+    def estimate_move_size(
+        self, user_group: UserGroup, public_ids: Sequence[object]
+    ) -> int:
+        """Estimate the size of the bookmarks that ``move_by_ids`` will return,
+        in bytes of text, or return 0 for a few bookmarks.
+        """
+        if len(public_ids) <= MAX_UNMEASURED:
+            return 0
+        keys = [parse_public_id(public_id) for public_id in public_ids]
+        bookmarks = self.for_write().filter(user_group=user_group, pk__in=keys)
+        sizes = bookmarks.values_list("pk", SIZE)
+        return size_of_results(keys, dict(sizes))
+
+    def estimate_add_size(
+        self, user_group: UserGroup, items: Sequence["BookmarkFields"]
+    ) -> int:
+        """Estimate the size of the bookmarks that ``add_many`` will return, in
+        bytes of text, or return 0 for a few bookmarks.
+        """
+        if len(items) <= MAX_UNMEASURED:
+            return 0
+        keys = [self.model(**item).unique_key for item in items]
+        sized = self.for_write().defer(*LARGE_FIELDS)
+        sized = sized.annotate(size=SIZE)
+        found = sized.find_by_unique_keys(user_group, set(keys))
+        sizes = {key: bookmark.size for key, bookmark in found.items()}
+        texts = [
+            {name: value for name, value in item.items() if name in LARGE_FIELDS}
+            for item in items
+        ]
+        return size_of_results(keys, sizes, texts)
+
     def move_by_ids(
         self,
         user_group: UserGroup,
@@ -58,8 +104,10 @@ class BatchQuerySet(UniqueKeyQuerySet):
         """Move bookmarks to ``collection``, or out of their collections if it
         is None, and return a result for each id.
 
-        Raises IntegrityError if the collection is deleted.
+        Raises ValidationError if the collection belongs to another user group,
+        and IntegrityError if it is deleted.
         """
+        self.model(user_group=user_group, collection=collection).clean()
         keys = [parse_public_id(public_id) for public_id in public_ids]
         valid_keys = list(dict.fromkeys(key for key in keys if key))
         bookmarks = self.for_write().filter(user_group=user_group)

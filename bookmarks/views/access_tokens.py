@@ -25,9 +25,6 @@ from usergroups.models import UserGroup
 from usergroups.tokens.models import TokenQuerySet, TooManyTokens
 from usergroups.views import ApiTokenView
 
-FIELDS_OF_OWNER = ("provided_id", "team", "environment")
-"""The fields of a user group that are read to issue an access token."""
-
 
 class AccessTokenPagination(KeysetPagination):
     key = "digest"
@@ -46,7 +43,7 @@ class AccessTokenPagination(KeysetPagination):
             queryset,
             self.key,
             condition=Q(expires_at__lt=search["expires_before"]),
-            size=Value(0),
+            searched_size=Value(0),
             **paging,
         )
 
@@ -105,7 +102,7 @@ class AccessTokensView(ListMixin, ApiTokenView):
     def perform_create(self, serializer: Serializer[Any]) -> None:
         """Issue the token."""
         fields = with_expiry(serializer.validated_data)
-        user_groups = self.user_groups.for_write().only(*FIELDS_OF_OWNER)
+        user_groups = self.user_groups.for_write().only("provided_id")
         user_group = user_groups.get(provided_id=fields.pop("provided_id"))
         token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
         # for this response only
@@ -157,9 +154,7 @@ class AccessTokenBatchView(BatchMixin, ApiTokenView):
         Raises IntegrityError if a user group has been deleted meanwhile.
         """
         items = self.with_user_groups(ids)
-        issued = AccessToken.objects.issue_for_each(
-            batches.valid(items), **self.token.scope, **fields
-        )
+        issued = AccessToken.objects.issue_for_each(batches.valid(items), **fields)
         results = batches.results(items, map(self.result, issued))
         return self.respond({"results": results})
 
@@ -169,7 +164,7 @@ class AccessTokenBatchView(BatchMixin, ApiTokenView):
         """Return the user groups with these ids, and a FailedItem for each
         that does not exist.
         """
-        found = self.user_groups.for_write().only(*FIELDS_OF_OWNER)
+        found = self.user_groups.for_write().only("provided_id")
         found = found.filter(provided_id__in=batches.valid(ids))
         user_groups = {user_group.provided_id: user_group for user_group in found}
         items: list[UserGroup | FailedItem] = []

@@ -54,9 +54,10 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
     def add_many(
         self, items: list[BookmarkFields | FailedItem], update: bool
     ) -> list[Stored]:
-        return Bookmark.objects.add_many(
-            self.user_group, batches.valid(items), update=update
-        )
+        valid = batches.valid(items)
+        size = Bookmark.objects.estimate_add_size(self.user_group, valid)
+        batches.require_small_results(size)
+        return Bookmark.objects.add_many(self.user_group, valid, update=update)
 
     def checked(self, item: BookmarkFields | FailedItem) -> BookmarkFields | FailedItem:
         """Return the item, or a FailedItem if the model refuses a value."""
@@ -133,9 +134,10 @@ class BookmarkBatchMoveView(BatchMixin, BookmarkAPIView):
 
     def move(self, ids: list[Any], collection: Collection | None) -> Response:
         """Move the bookmarks, and return a response with all results."""
-        outcomes = Bookmark.objects.move_by_ids(
-            self.user_group, batches.valid(ids), collection
-        )
+        valid = batches.valid(ids)
+        size = Bookmark.objects.estimate_move_size(self.user_group, valid)
+        batches.require_small_results(size)
+        outcomes = Bookmark.objects.move_by_ids(self.user_group, valid, collection)
         moves = starmap(self.result, outcomes)
         return self.respond({"results": batches.results(ids, moves)})
 

@@ -10,6 +10,7 @@ from rest_framework.serializers import Serializer
 
 from bookmarks import openapi, serializers, web_url
 from bookmarks.models import Bookmark
+from bookmarks.querysets.batches import SIZE
 from bookmarks.search import WITHOUT_INDEX, SearchPage
 from usergroups.api.envelopes import Envelope
 from usergroups.api.pagination import KeysetPagination, M, Page
@@ -20,6 +21,8 @@ from .base import BookmarkAPIView, PublicIdMixin
 
 
 class BookmarkPagination(KeysetPagination):
+    size = SIZE
+
     def searched(self, query: Mapping[str, Any]) -> Collection[str]:
         return WITHOUT_INDEX[query["time_field"]]
 

@@ -38,7 +38,7 @@ def test_each_statement_of_a_search_reads_an_index_of_the_filter(
             admin_client.get, url("bookmarks_bookmark_changelist"), {**query, "q": text}
         )
         searches = [sql for sql in statements if 'FROM "bookmarks_bookmark"' in sql]
-        assert len(searches) == 4
+        assert len(searches) == 5
         for node in chain.from_iterable(map(plan_nodes, searches)):
             is_table = node.get("Relation Name") == "bookmarks_bookmark"
             is_index = node.get("Index Name", "").startswith("bookmarks_")

@@ -66,6 +66,18 @@ def test_the_page_of_a_user_group_links_to_its_timeline(admin_client, user_group
     assert f'<a href="{address}">Timeline: 1</a>' in page.content.decode()
 
 
+def test_a_search_of_the_timeline_which_has_none_shows_all_events(
+    admin_client, user_group
+):
+    save(admin_client, user_group, name="New")
+
+    page = admin_client.get(url(TIMELINE), {"q": "x"})
+
+    assert [event.user_group for event in page.context["cl"].result_list] == [
+        user_group
+    ]
+
+
 def test_the_timeline_has_what_operators_did(admin_client, user_group):
     token = AccessTokenFactory(user_group=user_group)
     save(admin_client, user_group, name="New")

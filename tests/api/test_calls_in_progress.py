@@ -4,15 +4,24 @@ read.
 
 from contextlib import ExitStack
 from io import BytesIO
+from threading import Event, Thread
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
 from tests.answers import error_code
 from tests.calls_in_progress import begin_call
-from tests.operations import COSTLY, MIB, ONE_OF_EACH_SCHEME, caller
+from tests.operations import COSTLY, ONE_OF_EACH_SCHEME, caller
+from tests.servers import TIMEOUT, wait_until
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.api.concurrency import ANY_CALLS, COSTLY_CALLS
+from usergroups.api import concurrency
+from usergroups.api.concurrency import (
+    ANY_CALLS,
+    COSTLY_CALLS,
+    MAX_WAITING,
+    ConcurrencyLimit,
+    TooManyCalls,
+)
 from usergroups.models import UserGroup
 from usergroups.views import UserGroupView
 
@@ -39,6 +48,10 @@ def owner_of(call):
     return call.token.owner
 
 
+def team_of(call):
+    return call.token.team_id
+
+
 class Unread(BytesIO):
     """The body of a request, which must not be read."""
 
@@ -53,7 +66,7 @@ def is_throttled(response):
     if response.status_code != 429:
         return False
     assert error_code(response, 429) == "throttled"
-    assert response["Retry-After"] == "1"
+    assert 1 <= int(response["Retry-After"]) <= 5
     return True
 
 
@@ -74,32 +87,56 @@ def test_calls_of_other_owners_go_on(any_operation, in_progress):
 
 
 @pytest.mark.parametrize("name", COSTLY)
-def test_an_owner_has_at_most_three_costly_calls(
+def test_a_team_has_at_most_three_costly_calls(
     name, api_client, user_group, in_progress
 ):
     call = caller(api_client, user_group, name)
-    in_progress(COSTLY_CALLS, owner_of(call), 2)
+    in_progress(COSTLY_CALLS, team_of(call), 2)
     assert not is_throttled(call())
 
-    in_progress(COSTLY_CALLS, owner_of(call), 1)
+    in_progress(COSTLY_CALLS, team_of(call), 1)
     assert is_throttled(call(b"", **{"wsgi.input": Unread()}))
 
 
 def test_the_other_calls_are_not_costly(any_operation, in_progress):
-    in_progress(COSTLY_CALLS, owner_of(any_operation), 3)
+    in_progress(COSTLY_CALLS, team_of(any_operation), 3)
 
     assert is_throttled(any_operation()) == any_operation.operation.is_costly
 
 
-def test_all_owners_have_at_most_six_costly_calls(api_client, user_group, in_progress):
+def test_all_teams_have_at_most_six_costly_calls(api_client, user_group, in_progress):
     call = caller(api_client, user_group, "create_bookmarks")
-    others = UserGroupFactory.create_batch(6)
-    for other in others[:5]:
-        in_progress(COSTLY_CALLS, other, 1)
+    for team in range(-5, 0):
+        in_progress(COSTLY_CALLS, team, 1)
     assert not is_throttled(call({"bookmarks": []}))
 
-    in_progress(COSTLY_CALLS, others[5], 1)
+    in_progress(COSTLY_CALLS, -6, 1)
     assert is_throttled(call({"bookmarks": []}))
+
+
+def test_the_last_place_for_a_costly_call_is_for_a_team_that_has_none(
+    api_client, user_group, in_progress
+):
+    call = caller(api_client, user_group, "create_bookmarks")
+    in_progress(COSTLY_CALLS, -1, 3)
+    in_progress(COSTLY_CALLS, -2, 2)
+    with pytest.raises(TooManyCalls):
+        COSTLY_CALLS.begin(-2)
+
+    assert not is_throttled(call({"bookmarks": []}))
+
+
+def test_the_costly_calls_of_user_groups_count_for_their_team(
+    api_client, user_group, in_progress
+):
+    sibling = UserGroupFactory(team=user_group.team)
+    in_progress(COSTLY_CALLS, user_group.team_id, 3)
+
+    assert is_throttled(caller(api_client, sibling, "create_bookmarks")())
+    assert is_throttled(caller(api_client, user_group, "put_user_groups")())
+    assert not is_throttled(
+        caller(api_client, UserGroupFactory(), "create_bookmarks")()
+    )
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_SCHEME)
@@ -107,39 +144,26 @@ def test_a_large_body_makes_a_call_costly(
     name, api_client, user_group, in_progress, valid_body
 ):
     call = caller(api_client, user_group, name)
-    in_progress(COSTLY_CALLS, owner_of(call), 3)
+    in_progress(COSTLY_CALLS, team_of(call), 3)
 
     assert call(b"{}".ljust(LARGE)).status_code == 400  # It was read.
     assert is_throttled(call(b"{}".ljust(LARGE + 1), **{"wsgi.input": Unread()}))
 
 
-def chunked(body):
-    return {
-        "CONTENT_LENGTH": None,
-        "wsgi.input_terminated": True,
-        "wsgi.input": body,
-    }
-
-
 @pytest.mark.parametrize("name", ONE_OF_EACH_SCHEME)
-def test_a_chunked_body_makes_a_call_costly_once_it_is_large(
+def test_a_body_of_unknown_size_makes_a_call_costly(
     name, api_client, user_group, in_progress
 ):
     call = caller(api_client, user_group, name)
-    in_progress(COSTLY_CALLS, owner_of(call), 3)
-    small = BytesIO(b"{}".ljust(LARGE))
-    large = BytesIO(b"{}".ljust(MIB))
+    chunked = {"CONTENT_LENGTH": None, "wsgi.input_terminated": True}
+    in_progress(COSTLY_CALLS, team_of(call), 2)
+    answered = call(b"", **chunked, **{"wsgi.input": BytesIO(b"{}".ljust(LARGE + 1))})
 
-    assert call(b"", **chunked(small)).status_code == 400
-    assert is_throttled(call(b"", **chunked(large)))
-    assert large.tell() <= 2 * LARGE
+    in_progress(COSTLY_CALLS, team_of(call), 1)
+    refused = call(b"", **chunked, **{"wsgi.input": Unread()})
 
-
-def test_a_chunked_body_counts_as_one_costly_call(api_client, user_group, in_progress):
-    call = caller(api_client, user_group, "update_user_group")
-    in_progress(COSTLY_CALLS, owner_of(call), 2)
-
-    assert call(b"", **chunked(BytesIO(b"{}".ljust(MIB)))).status_code == 400
+    assert answered.status_code == 400
+    assert is_throttled(refused)
 
 
 @pytest.mark.usefixtures("in_progress")
@@ -187,7 +211,100 @@ def test_a_subclass_can_declare_more_calls_costly(
     api_client, user_group, in_progress, monkeypatch
 ):
     monkeypatch.setattr(UserGroupView, "costly_methods", ("GET",))
-    in_progress(COSTLY_CALLS, user_group.team, 3)
+    in_progress(COSTLY_CALLS, user_group.team_id, 3)
 
     assert is_throttled(caller(api_client, user_group, "get_user_group")())
     assert not is_throttled(caller(api_client, user_group, "delete_user_group")())
+
+
+# Waiting
+
+
+@pytest.fixture
+def limit(monkeypatch):
+    """A limit of one call for each owner, whose calls may wait for long."""
+    monkeypatch.setattr(concurrency, "MAX_WAIT", TIMEOUT)
+    return ConcurrencyLimit(per_owner=1)
+
+
+@pytest.fixture
+def wait_for_turn(limit):
+    """Return a function that lets a call of an owner wait in a thread, and a
+    list of those that have begun.
+    """
+    begun = []
+
+    def call(name, owner):
+        limit.begin(owner)
+        begun.append(name)
+        limit.end(owner)
+
+    with ExitStack() as stack:
+
+        def wait(name, owner):
+            number = len(limit._waiting)
+            thread = Thread(target=call, args=[name, owner])
+            thread.start()
+            stack.callback(thread.join)
+            wait_until(lambda: len(limit._waiting) > number)
+
+        yield wait, begun
+
+
+def test_a_call_over_the_limit_waits_for_its_turn(limit, wait_for_turn):
+    wait, begun = wait_for_turn
+    limit.begin("a")
+    limit.begin("b")
+    wait("first of a", "a")
+    wait("second of a", "a")
+    wait("first of b", "b")
+
+    limit.end("b")
+    wait_until(lambda: begun == ["first of b"])
+    limit.end("a")
+    wait_until(lambda: begun == ["first of b", "first of a", "second of a"])
+    wait_until(lambda: not limit._calls)
+
+
+def test_a_call_is_refused_at_once_if_200_of_its_owner_are_waiting(limit):
+    limit.begin("a")
+    limit._waiting.extend([("a", Event())] * (MAX_WAITING - 1))
+    limit._waiting.extend([("b", Event())] * MAX_WAITING)
+    assert limit._has_place("b")
+    limit._waiting.append(("a", Event()))
+
+    with pytest.raises(TooManyCalls):
+        limit.begin("a")
+
+
+@pytest.mark.django_db
+def test_a_call_that_has_waited_too_long_is_refused(limit, monkeypatch):
+    monkeypatch.setattr(concurrency, "MAX_WAIT", 0)
+    limit.begin("a")
+
+    with pytest.raises(TooManyCalls):
+        limit.begin("a")
+
+    assert limit._waiting == []
+    assert limit._calls == {"a": 1}
+
+
+def test_refused_calls_come_back_at_different_times():
+    assert len({TooManyCalls().wait for _ in range(100)}) == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_waiting_call_gives_its_connection_back(limit, monkeypatch):
+    monkeypatch.setattr(concurrency, "MAX_WAIT", 0)
+    connection.ensure_connection()
+    # as of a connection from a pool, which is for one request
+    monkeypatch.setattr(connection, "close_at", 0)
+    closed = []
+    monkeypatch.setattr(connection, "close", lambda: closed.append(True))
+
+    limit.begin("a")
+    assert not closed
+    with pytest.raises(TooManyCalls):
+        limit.begin("a")
+
+    assert closed

@@ -11,7 +11,7 @@ from tests.answers import error_code
 from tests.conftest import Caller
 from tests.operations import MIB
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.api import page_sizes, strict_json
+from usergroups.api import pagination, strict_json
 from usergroups.api.errors import TOO_MANY
 from usergroups.models import UserGroup
 from usergroups.serializers import DataSourceField
@@ -148,7 +148,7 @@ def large_groups(user_group):
 def test_the_size_of_a_page_is_limited(
     api_client, api_token, large_groups, monkeypatch
 ):
-    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 3.5 * MIB)
+    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 3.5 * MIB)
     page = {"next": reverse("usergroups:users")}
     ids = []
     sizes = []
@@ -173,7 +173,7 @@ def test_a_page_ends_before_its_json_exceeds_the_limit(
     )
     # the stored JSON of one group
     size = len(('{"text":"' + "ü" * 50 + '"}{"40":"eu"}').encode())
-    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 4 * size - missing)
+    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 4 * size - missing)
 
     page = call_usergroups("GET", "users").json()
 
@@ -185,7 +185,7 @@ def test_a_page_ends_before_its_json_exceeds_the_limit(
 def test_a_page_has_at_least_one_row(
     api_client, call_usergroups, large_groups, monkeypatch
 ):
-    monkeypatch.setattr(page_sizes, "MAX_PAGE_SIZE", 1)
+    monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 1)
 
     assert len(call_usergroups("GET", "users").json()["user_groups"]) == 1
 

@@ -221,3 +221,34 @@ def test_at_the_limit_of_active_tokens_a_rotation_has_no_grace_period(rotate, is
     assert errors(refused, 409) == [(None, "too_many_tokens")]
     successor_of(token, rotated)
     assert type(token).objects.active().filter(**owner).count() == 1_000
+
+
+def test_calls_are_counted_along_the_chain_of_rotations(
+    rotate, describe, issue, settings
+):
+    settings.USERGROUPS_CALL_RATE = "5/min"
+    token = issue()
+
+    second = successor_of(token, rotate(token, grace=60))
+    third = successor_of(second, rotate(second, grace=60))
+    calls = [describe(each) for each in (third, token, second, third)]
+
+    assert [call.status_code for call in calls] == [200, 200, 200, 429]
+    assert describe(issue()).status_code == 200
+
+
+def test_a_token_and_its_successors_are_rotated_ten_times_an_hour(rotate, issue):
+    token = issue()
+    for _ in range(10):
+        token = successor_of(token, rotate(token))
+
+    refused = rotate(token)
+    other = rotate(issue())
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    oldest = type(token).objects.filter(first_id=token.first_id).earliest("created_at")
+    type(token).objects.filter(pk=oldest.pk).update(created_at=an_hour_ago)
+
+    assert error_code(refused, 429) == "throttled"
+    assert 3500 < int(refused["Retry-After"]) <= 3600
+    assert other.status_code == 201
+    assert rotate(token).status_code == 201

@@ -12,11 +12,17 @@ from bookmarks.models import AccessToken
 from tests.answers import errors, time_json
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.conftest import Caller
-from tests.queries import concurrently, deadlock
+from tests.queries import committed_after_wait, concurrently, deadlock
 from tests.usergroups.factories import UserGroupFactory, store_tokens
 from usergroups.api import scan_pages
 from usergroups.models import UserGroup
 from usergroups.tokens import secret_format
+
+LOCK = (
+    'SELECT "usergroups_usergroup"."id", "usergroups_usergroup"."team_id", '
+    '"usergroups_usergroup"."environment" FROM'
+)
+"""The beginning of the statement that locks the owner of a new token."""
 
 
 def access_token_json(token):
@@ -166,6 +172,51 @@ def test_a_token_can_be_issued_after_another_one_is_revoked(issue, revoke, user_
     revoke(token.public_id)
 
     assert issue().status_code == 201
+
+
+WAYS_TO_ISSUE = {
+    "issue": lambda group: AccessToken.objects.issue(user_group=group),
+    "issue_for_each": lambda group: AccessToken.objects.issue_for_each([group]),
+    "rotate": lambda group: group.access_tokens.all().rotate(timedelta(hours=1)),
+}
+each_way = pytest.mark.parametrize("way", WAYS_TO_ISSUE.values(), ids=WAYS_TO_ISSUE)
+
+
+@each_way
+@pytest.mark.django_db(transaction=True)
+def test_a_token_issued_while_its_group_moves_gets_the_new_environment(way):
+    group = UserGroupFactory(environment="Testing")
+    AccessTokenFactory(user_group=group)
+
+    with committed_after_wait(
+        lambda: UserGroup.objects.move_to_environment(
+            group.provided_id, group.scope, "Customer"
+        )
+    ):
+        way(group)
+
+    environments = AccessToken.objects.values_list("environment", flat=True)
+    assert list(environments) == ["Customer"] * 2
+
+
+def test_the_scope_of_a_token_is_that_of_its_stored_group(user_group):
+    UserGroup.objects.filter(pk=user_group.pk).update(environment="Testing")
+
+    [issued] = AccessToken.objects.issue_for_each([user_group])
+
+    token = AccessToken.objects.get(pk=issued[0].pk)
+    assert (token.team, token.environment) == (user_group.team, "Testing")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_calls_do_not_exceed_the_maximum(user_group, issue):
+    store_tokens(AccessToken, 999, user_group=user_group, **user_group.scope)
+
+    with committed_after_wait(lambda: AccessToken.objects.issue(user_group=user_group)):
+        response = issue()
+
+    assert errors(response, 409) == [(None, "too_many_tokens")]
+    assert AccessToken.objects.count() == 1_000
 
 
 # GET api/user/access-tokens
@@ -356,7 +407,7 @@ def test_a_group_that_is_deleted_during_a_batch_is_not_found(issue_many, user_gr
     deleted = UserGroupFactory(team=user_group.team)
     delete = f"DELETE FROM usergroups_usergroup WHERE id = {deleted.pk}"
 
-    with concurrently('INSERT INTO "bookmarks_accesstoken"', delete):
+    with concurrently(LOCK, delete):
         response = issue_many(user_group.provided_id, deleted.provided_id)
 
     assert outcomes(response) == [(201,), (404, "user_group_not_found")]

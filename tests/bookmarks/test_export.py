@@ -391,7 +391,7 @@ def test_a_slow_client_does_not_keep_the_transaction_open(
 def test_concurrent_exports_are_limited_while_the_file_is_made(receive, user_group):
     with ExitStack() as calls_in_progress:
         for _ in range(COSTLY_CALLS.per_owner):
-            begin_call(calls_in_progress, COSTLY_CALLS, user_group)
+            begin_call(calls_in_progress, COSTLY_CALLS, user_group.team_id)
         assert error_code(receive(), 429) == "throttled"
     # Four files that have been made may be sent at once, although the limit is
     # three.

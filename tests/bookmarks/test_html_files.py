@@ -317,6 +317,11 @@ def test_the_map_of_an_object_with_many_keys_is_not_kept():
             id="bare characters",
         ),
         pytest.param('<A>b</A><A NAME="x">c</A>', [], id="no URL"),
+        pytest.param(
+            '<SCRIPT><A HREF="https://a/">b</A></SCRIPT>',
+            [("https://a/", "b")],
+            id="in a script",
+        ),
         pytest.param("just text < & >", [], id="no bookmarks"),
         pytest.param("", [], id="empty"),
         pytest.param(

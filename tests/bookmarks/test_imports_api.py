@@ -413,14 +413,13 @@ def test_a_truncated_body_is_refused_as_a_whole(send):
 def test_concurrent_imports_are_limited(send, user_group):
     with ExitStack() as calls_in_progress:
         for _ in range(COSTLY_CALLS.per_owner):
-            begin_call(calls_in_progress, COSTLY_CALLS, user_group)
+            begin_call(calls_in_progress, COSTLY_CALLS, user_group.team_id)
         response = send(LINE)
     assert error_code(response, 429) == "throttled"
-    assert response["Retry-After"] == "1"
 
     with ExitStack() as calls_in_progress:
         for other_group in UserGroupFactory.create_batch(COSTLY_CALLS.in_total):
-            begin_call(calls_in_progress, COSTLY_CALLS, other_group)
+            begin_call(calls_in_progress, COSTLY_CALLS, other_group.team_id)
         assert error_code(send(LINE), 429)
     assert reported(send(LINE))["created"] == 1
 

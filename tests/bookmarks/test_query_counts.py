@@ -19,9 +19,11 @@ OF_TEAM = "token with its team"
 OF_GROUP = "token with its group"
 
 ROTATION = [
+    "owner, locked",
+    "token, locked",
     "active tokens that never expire",
     "active tokens that expire",
-    "token, locked",
+    "times of rotations in the last hour",
     "insert",
     "update",
 ]
@@ -55,7 +57,7 @@ STATEMENTS = {
         *DELETION,
     ],
     "rotate_user_group_token": [OF_TEAM, "update", "group", "event"],
-    "list_user_groups": [OF_TEAM, "page"],
+    "list_user_groups": [OF_TEAM, "sizes", "page"],
     "list_user_group_deletions": [OF_TEAM, "page"],
     "put_user_groups": [OF_TEAM],
     "delete_user_groups": [OF_TEAM],
@@ -64,6 +66,7 @@ STATEMENTS = {
     "issue_access_token": [
         OF_TEAM,
         "group",
+        "group, locked",
         "active tokens that never expire",
         "active tokens that expire",
         "insert",
@@ -81,7 +84,7 @@ STATEMENTS = {
     "list_team_access_tokens": [OF_TEAM, "page"],
     "get_access_token": [OF_GROUP],
     "rotate_access_token": [OF_GROUP, *ROTATION, "event"],
-    "list_bookmarks": [OF_GROUP, "page"],
+    "list_bookmarks": [OF_GROUP, "sizes, of which there are none"],
     "create_bookmark": [OF_GROUP, "insert"],
     "create_bookmarks": [OF_GROUP],
     "delete_bookmarks": [OF_GROUP],
@@ -168,13 +171,13 @@ def stored(user_group, collection, call_bookmarks, call_access_tokens):
 CALLS = {
     "GET bookmarks by URL": (
         lambda stored: stored.call("GET", "bookmarks", query={"url": URL}),
-        [OF_GROUP, "page"],
+        [OF_GROUP, "sizes, of which there are none"],
     ),
     "GET bookmarks by time of change": (
         lambda stored: stored.call(
             "GET", "bookmarks", query={"updated_since": "2026-01-01T00:00:00Z"}
         ),
-        [OF_GROUP, "page"],
+        [OF_GROUP, "sizes", "page"],
     ),
     "GET bookmarks by text": (
         lambda stored: stored.call("GET", "bookmarks", query={"q": "x"}),
@@ -274,7 +277,15 @@ CALLS = {
     ),
     "POST rotation without a grace period": (
         lambda stored: stored.call("POST", "token-rotate", body={}),
-        [OF_GROUP, "token, locked", "insert", "update", "event"],
+        [
+            OF_GROUP,
+            "owner, locked",
+            "token, locked",
+            "times of rotations in the last hour",
+            "insert",
+            "update",
+            "event",
+        ],
     ),
     "POST batch of access tokens": (
         lambda stored: stored.call_access_tokens(
@@ -285,6 +296,7 @@ CALLS = {
         [
             OF_TEAM,
             "groups",
+            "groups, locked",
             "active tokens that never expire",
             "active tokens that expire",
             "insert",

@@ -365,10 +365,10 @@ def test_a_page_of_a_search_scans_a_limited_amount_of_tags_and_notes(
     assert page["next"] is not None
 
 
-def test_lists_by_tag_are_limited_per_owner(call_bookmarks, user_group):
+def test_lists_by_tag_are_limited_per_team(call_bookmarks, user_group):
     with ExitStack() as calls_in_progress:
         for _ in range(COSTLY_CALLS.per_owner):
-            begin_call(calls_in_progress, COSTLY_CALLS, user_group)
+            begin_call(calls_in_progress, COSTLY_CALLS, user_group.team_id)
         refused = call_bookmarks("GET", "bookmarks", query={"tag": "a"})
 
     assert refused.status_code == 429

@@ -3,7 +3,12 @@ filters always count.
 """
 
 import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
 
+from bookmarks.files.importing import store
+from bookmarks.files.records import Record
+from bookmarks.files.report import Report
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
@@ -90,6 +95,67 @@ def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(
     assert Bookmark.objects.move_by_ids(other_group, ids, collection) == [(None, False)]
     assert Bookmark.objects.delete_by_ids(other_group, ids) == [False]
     assert Bookmark.objects.get().collection is None
+
+
+WRITES_IN_COLLECTION = {
+    "add": lambda group, collection, bookmark: Bookmark.objects.add(
+        user_group=group, url="https://example.org/", collection=collection
+    ),
+    "add_many": lambda group, collection, bookmark: Bookmark.objects.add_many(
+        group, [{"url": "https://example.org/", "collection": collection}]
+    ),
+    "update_by_id": lambda group, collection, bookmark: Bookmark.objects.update_by_id(
+        group, bookmark.pk, collection=collection
+    ),
+    "update_by_id, with the key": lambda group, collection, bookmark: (
+        Bookmark.objects.update_by_id(group, bookmark.pk, collection_id=collection.pk)
+    ),
+    "move_by_ids": lambda group, collection, bookmark: Bookmark.objects.move_by_ids(
+        group, [bookmark.pk], collection
+    ),
+    "merge_into": lambda group, collection, bookmark: Collection.objects.merge_into(
+        group, collection, [bookmark.collection]
+    ),
+    "store": lambda group, collection, bookmark: store(
+        group, [Record("https://example.org/")], Report(), collection
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "write", WRITES_IN_COLLECTION.values(), ids=WRITES_IN_COLLECTION
+)
+def test_no_method_puts_a_bookmark_into_a_collection_of_another_group(
+    write, user_group, other_group
+):
+    own = CollectionFactory(user_group=user_group)
+    bookmark = BookmarkFactory(user_group=user_group, collection=own)
+    of_other = CollectionFactory(user_group=other_group)
+
+    with pytest.raises(ValidationError) as raised:
+        write(user_group, of_other, bookmark)
+
+    assert raised.value.message_dict.keys() == {"collection"}
+    assert Bookmark.objects.get().collection == own
+
+
+@pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no such foreign key"
+)
+def test_postgresql_refuses_a_collection_of_another_group(user_group, other_group):
+    bookmark = BookmarkFactory(user_group=user_group)
+    of_other = CollectionFactory(user_group=other_group)
+
+    def write():
+        Bookmark.objects.filter(pk=bookmark.pk).update(collection=of_other)
+        # as at the end of the transaction
+        connection.check_constraints()
+
+    with (
+        pytest.raises(IntegrityError, match="bookmarks_collection_of_group"),
+        transaction.atomic(),
+    ):
+        write()
 
 
 def test_a_filter_counts_when_a_user_group_is_updated(user_group):

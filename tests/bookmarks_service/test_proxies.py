@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from bookmarks_service.urls import urlpatterns
 from tests.answers import error_code
 from tests.bookmarks_service.proxies import MIB, Caddy, HAProxy, Nginx
 from tests.bookmarks_service.service import (
@@ -20,6 +21,7 @@ from tests.bookmarks_service.service import (
 from tests.documents import ROOT
 from tests.programs import needs, require
 from tests.servers import free_port, start_server, wait_until
+from usergroups.api.views import BaseAPIView
 
 pytestmark = pytest.mark.database_independent
 
@@ -289,31 +291,69 @@ def proxy_of_bulk(request, behind_tls, tmp_path_factory):
         yield running
 
 
+def api_views():
+    """Return the view of each path of the API, with "a" in place of an id."""
+    views = {}
+    for included in urlpatterns:
+        for pattern in getattr(included, "url_patterns", []):
+            view = getattr(pattern.callback, "view_class", None)
+            if view is not None and issubclass(view, BaseAPIView):
+                views["/" + str(pattern.pattern).replace("<str:id>", "a")] = view
+    return views
+
+
+def takes_more_than_1_mib(view):
+    """Return whether a body may be larger, as batches and files are."""
+    if "POST" in view.methods_with_query:
+        return True
+    return any(parser.max_size() > MIB for parser in view.parser_classes)
+
+
+API_VIEWS = api_views()
+COSTLY_PATHS = {path for path, view in API_VIEWS.items() if view.costly_methods}
+LARGE_PATHS = {path for path, view in API_VIEWS.items() if takes_more_than_1_mib(view)}
+
+
+def test_costly_calls_and_large_bodies_are_sent_to_the_second_instance(
+    proxy_of_bulk, behind_tls
+):
+    with proxy_of_bulk.client(behind_tls) as client:
+        reached = {path for path in API_VIEWS if client.get(path).status_code < 500}
+
+    assert COSTLY_PATHS
+    assert reached == COSTLY_PATHS | LARGE_PATHS
+
+
 @pytest.mark.parametrize(
     ("path", "is_bulk"),
     [
-        ("/v1/imports", True),
-        ("/v1/export", True),
-        ("/v1/bookmarks/batch", True),
-        ("/v1/bookmarks/batch/delete", True),
-        ("/v1/bookmarks/batch/move", True),
-        ("/api/users", True),
-        ("/api/users/batch", True),
+        ("/v1/bookmarks?q=a", True),
+        ("/v1/bookmarks?limit=1&tag=a", True),
+        ("/v1/bookmarks?url=https://example.com/?q", False),
+        ("/v1/bookmarks/batches", False),
         ("/admin/bookmarks/bookmark/import/", True),
         ("/admin/login/", True),
-        ("/v1/bookmarks", False),
-        ("/v1/bookmarks/batches", False),
-        ("/api/user", False),
         ("/static/admin/css/base.css", False),
     ],
 )
-def test_only_costly_calls_are_sent_to_the_second_instance(
+def test_searches_and_the_admin_are_sent_to_the_second_instance(
     proxy_of_bulk, behind_tls, path, is_bulk
 ):
     with proxy_of_bulk.client(behind_tls) as client:
         response = client.get(path)
 
     assert (response.status_code < 500) == is_bulk
+
+
+def test_bodies_of_files_and_batches_may_exceed_1_mib(proxy, behind_tls):
+    with proxy.client(behind_tls, **{"Content-Type": "application/json"}) as client:
+        passed = {
+            path
+            for path in LARGE_PATHS
+            if client.post(path, content=b" " * (MIB + 1)).status_code != 413
+        }
+
+    assert passed == LARGE_PATHS
 
 
 class ServiceOnASocket(Service):

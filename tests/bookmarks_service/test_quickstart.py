@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks_service.management.commands import quickstart as quickstart_command
 from tests.bookmarks_service.service import manage
 from tests.documents import ROOT, blocks, section
 from tests.servers import TIMEOUT, free_port
@@ -29,8 +30,9 @@ def quickstart(capsys):
 
 
 def test_running_quickstart_again_restores_the_operator_and_replaces_the_secrets(
-    capsys, client, django_user_model
+    capsys, client, django_user_model, settings
 ):
+    settings.DEBUG = True
     first = quickstart(capsys)
     django_user_model.objects.update(is_superuser=False, is_active=False)
 
@@ -54,6 +56,29 @@ def test_running_quickstart_again_restores_the_operator_and_replaces_the_secrets
         assert manager.authenticate(re.search(pattern, second)[0]) is not None
 
 
+def test_an_account_of_another_database_is_not_taken_over(capsys, django_user_model):
+    operator = django_user_model.objects.create_user("operator")
+
+    with pytest.raises(CommandError, match="The database has accounts"):
+        quickstart(capsys)
+
+    operator.refresh_from_db()
+    assert not operator.is_superuser
+    assert not Team.objects.exists()
+
+
+def test_the_file_of_quickstart_is_used_again(
+    capsys, django_user_model, settings, monkeypatch
+):
+    django_user_model.objects.create_user("operator")
+    name = settings.DATABASES["default"]["NAME"]
+    monkeypatch.setattr(quickstart_command, "OWN_FILE", name)
+
+    quickstart(capsys)
+
+    assert django_user_model.objects.get().is_superuser
+
+
 def test_a_port_in_use_is_reported_before_anything_is_created():
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -68,6 +93,7 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(
     capsys, client, monkeypatch, settings, tmp_path
 ):
     arguments = []
+    settings.DEBUG = True
     settings.STATIC_ROOT = tmp_path
     monkeypatch.setattr("os.execv", lambda program, command: arguments.extend(command))
     for _ in range(2):  # The second run adds nothing.
@@ -107,7 +133,7 @@ def test_a_closed_pipe_causes_no_traceback_and_revokes_no_secret(service):
         result = subprocess.run(
             [sys.executable, "manage.py", "quickstart", "--no-serve"],
             cwd=ROOT,
-            env=service.environment(),
+            env={**service.environment(), "DEBUG": "1"},
             stdout=pipe,
             stderr=subprocess.PIPE,
             timeout=TIMEOUT,

@@ -106,6 +106,7 @@ MALFORMED = {
         "postgres://user:1#hunter2@host/name",
         "postgres://user:[hunter2@host/name",
     ],
+    "DATABASE_POOL_SIZE": ["", "-1", "eight"],
     "CACHE_URL": ["localhost:6379", "http://:hunter2@host"],
     "BEHIND_TLS_PROXY": ["", "maybe"],
     "USERGROUPS_CALL_TIME_LIMIT": ["", "0", "1m"],

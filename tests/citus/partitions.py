@@ -10,7 +10,7 @@ TABLES = ["bookmarks_collection", "bookmarks_bookmark", "bookmarks_deletion"]
 
 def statements_of(cursor: Any, table: str) -> list[str]:
     """Return the statements that recreate the indexes and the foreign keys of
-    a table, with Citus's keys.
+    a table.
     """
     cursor.execute(
         "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = "
@@ -24,13 +24,7 @@ def statements_of(cursor: Any, table: str) -> list[str]:
         [table],
     )
     for name, definition in cursor.fetchall():
-        foreign_key = definition.replace(
-            "(collection_id)", "(user_group_id, collection_id)"
-        )
-        foreign_key = foreign_key.replace(
-            "bookmarks_collection(id)", "bookmarks_collection(user_group_id, id)"
-        )
-        statements.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {foreign_key}")
+        statements.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}")
     return statements
 
 

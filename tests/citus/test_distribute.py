@@ -8,10 +8,9 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection
+from django.db import connection
 
 from bookmarks.citus.management.base import SCRIPTS
-from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup
@@ -113,10 +112,6 @@ def test_distributing_a_filled_database_changes_its_keys(with_citus):
         "bookmarks_bookmark_pkey": "PRIMARY KEY (id, user_group_id)",
         "bookmarks_collection_pkey": "PRIMARY KEY (id, user_group_id)",
         "bookmarks_deletion_pkey": "PRIMARY KEY (id, user_group_id)",
-        "bookmarks_bookmark_collection_id_122a736d_fk_bookmarks": (
-            "FOREIGN KEY (user_group_id, collection_id) REFERENCES "
-            "bookmarks_collection(user_group_id, id) DEFERRABLE INITIALLY DEFERRED"
-        ),
     }
 
 
@@ -175,16 +170,6 @@ def test_a_failure_changes_nothing(with_citus):
         distribute()  # The tables are distributed already.
 
     assert rows(CONSTRAINTS) == before
-
-
-@postgresql
-def test_the_database_refuses_a_collection_of_another_group(with_citus):
-    distribute()
-    collection = CollectionFactory()
-    bookmark = BookmarkFactory()
-
-    with pytest.raises(IntegrityError, match="foreign key"):
-        Bookmark.objects.filter(pk=bookmark.pk).update(collection=collection)
 
 
 SCHEMA = """

@@ -25,7 +25,7 @@ from .fields import ForeignKey, MultiLineField, SingleLineField
 from .findable import FindableAdmin
 from .forms import OperatorForm
 from .history import HistoryAdmin, changed_fields
-from .lists import OperatorListAdmin, filter_name
+from .lists import OperatorListAdmin
 from .pages import M
 from .related_lists import RelatedListsAdmin
 
@@ -107,20 +107,6 @@ class OperatorAdmin(
         if self.is_row_page(request):
             return rows
         return rows.defer(*self.deferred_fields)
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allow only the lookups of ``list_filter``.
-
-        Others could reveal hidden values, such as tokens.
-        """
-        if not super().lookup_allowed(lookup, value, request):
-            return False
-        for each in self.get_list_filter(request):
-            name = filter_name(each)
-            # "team" allows "team" and "team__id", but not "teammate".
-            if lookup == name or lookup.startswith(f"{name}__"):
-                return True
-        return False
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None

@@ -1,19 +1,16 @@
 """Searches of lists, which read a limited number of rows."""
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import add
-from typing import Any
 
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeListSearchForm
 from django.core.exceptions import ValidationError
-from django.db.models import F, QuerySet, Value
+from django.db.models import QuerySet
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.utils.text import smart_split
 from django.utils.translation import gettext
 
-from usergroups.api.pagination import RowValue
-from usergroups.db.stored_json import ByteLength
+from usergroups.db.bounded_reads import compare_positions, number_to_read
+from usergroups.db.stored_json import StoredSize
 
 from .pages import M
 from .paginator import MAX_LISTED
@@ -58,51 +55,26 @@ def rows_to_search(
     MAX_SEARCHED_SIZE bytes in the ``searched`` fields. The fields of the
     order must not be null, and all of them get the direction of the first.
     """
-    names = [name.removeprefix("-") for name in ordering]
-    sign = ""
-    comparison: Any = LessThanOrEqual
-    if ordering[0].startswith("-"):
-        sign = "-"
-        comparison = GreaterThanOrEqual
-    ordered = rows.order_by(*(f"{sign}{name}" for name in names))
-    length: Any = reduce(add, [ByteLength(name) for name in searched])
-    sizes = list(ordered.values_list(names[0], length)[: MAX_LISTED + 1])
-    number = _number_to_search([size for _, size in sizes])
-    if number is None:
+    is_descending = ordering[0].startswith("-")
+    sign = "-" if is_descending else ""
+    pk_name = rows.model._meta.pk.name
+    names = [name.removeprefix("-").replace("pk", pk_name) for name in ordering]
+    ordered = rows.order_by(*[f"{sign}{name}" for name in names])
+    number, has_more = number_to_read(
+        ordered, StoredSize(*searched), MAX_LISTED, MAX_SEARCHED_SIZE
+    )
+    if not has_more:
         return rows, None
-    [last] = ordered.values_list(*names)[number - 1 : number]
+    positions = ordered.values_list(*names)
+    first = positions[0]
+    last = positions[number - 1]
     # All rows may have the same first value, such as the user group by which
     # the list is filtered.
-    first_value = sizes[0][0]
-    if len(names) > 1 and first_value == last[0]:
-        rows = rows.filter(**{names[0]: first_value})
+    if len(names) > 1 and first[0] == last[0]:
+        rows = rows.filter(**{names[0]: first[0]})
         names = names[1:]
         last = last[1:]
-    # PostgreSQL expects that a comparison of row values matches a large part
-    # of the table, and may then read all of it. It estimates this one better.
-    rows = rows.filter(**{f"{names[0]}__{comparison.lookup_name}": last[0]})
-    opts = rows.model._meta
-    values = []
-    for name, value in zip(names, last, strict=True):
-        field_name = opts.pk.name if name == "pk" else name
-        field: Any = opts.get_field(field_name)
-        values.append(Value(value, field))
     # Compare with the values of the last row. With a subquery of keys,
     # PostgreSQL may read the whole table.
-    condition = comparison(RowValue(*map(F, names)), RowValue(*values))
-    return rows.filter(condition), number
-
-
-def _number_to_search(sizes: Sequence[int | None]) -> int | None:
-    """Return how many of the rows with these sizes a search reads, or None for
-    all.
-    """
-    total = 0
-    # ``number`` is that of the rows before this one. The first row is searched
-    # whatever its size.
-    for number, size in enumerate(sizes):
-        total += size or 0
-        is_beyond = number == MAX_LISTED or total > MAX_SEARCHED_SIZE
-        if is_beyond and number > 0:
-            return number
-    return None
+    up_to = GreaterThanOrEqual if is_descending else LessThanOrEqual
+    return rows.filter(compare_positions(rows.model, names, last, up_to)), number

@@ -26,10 +26,33 @@ Result = Mapping[str, object]
 
 MAX_ITEMS = 1000
 
+MAX_RESULTS_SIZE = 32 * 1024 * 1024
+"""The maximum number of bytes of the objects in the results of a batch.
+
+A small batch may refer to many large objects, and load them all.
+"""
+
 MIN_PROBLEMS = 2
 """The number of errors that any item may list: its first one, and that it has
 more.
 """
+
+
+class ResultsTooLarge(APIException):
+    status_code = 413
+    default_code = "payload_too_large"
+    default_detail = (
+        "The objects of this batch have more than 32 MiB of text and JSON. Send fewer "
+        "items at once."
+    )
+
+
+def require_small_results(size: int) -> None:
+    """Raise ResultsTooLarge if the objects in the results of a batch, which
+    has written nothing yet, will have more than MAX_RESULTS_SIZE bytes.
+    """
+    if size > MAX_RESULTS_SIZE:
+        raise ResultsTooLarge
 
 
 class FailedItem(dict[str, object]):

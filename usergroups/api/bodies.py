@@ -74,10 +74,6 @@ def read_chunks(request: APIRequest, limit: int) -> Iterator[bytes]:
         size += len(chunk)
         if size > limit:
             raise PayloadTooLarge(limit)
-        if size > LARGE_BODY_SIZE and request.on_large_body is not None:
-            request.on_large_body()
-            # so that it is called only once
-            request.on_large_body = None
         yield chunk
     if length is not None and size < length:
         raise ParseError("The body is shorter than its Content-Length.")

@@ -1,64 +1,136 @@
 """Limit the calls in progress.
 
-Each process counts its calls in memory. A call over the limit is refused and
-does not wait, because a waiting call would hold one of the few threads of its
-process.
+Each process counts its calls in memory. A call over a limit waits for its turn
+and gives its connection to the database back meanwhile, so that a burst is
+served, and others are served beside it.
+
+A call that waits holds a thread. With 256 threads and a pool of eight
+connections, as docs/deploy.md says, others have threads left while all 200
+waiting calls of an owner hang. docs/measurements.md compares this with other
+designs.
 """
 
-import threading
+from collections import Counter
+from collections.abc import Hashable
+from secrets import randbelow
+from threading import Event, Lock
 
-from django.db.models import Model
+from django.db import connections
 from rest_framework.exceptions import Throttled
+
+MAX_WAITING = 200
+"""The maximum number of waiting calls of one owner."""
+
+MAX_WAIT = 10
+"""The seconds after which a call waits no longer, as long as a statement waits
+for a lock.
+"""
+
+
+class TooManyCalls(Throttled):
+    """Too many calls of the owner are in progress.
+
+    The ``Retry-After`` is random, so that those who were refused together do
+    not come back together.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(wait=1 + randbelow(5))
 
 
 class ConcurrencyLimit:
     """Limits the calls in progress in this process.
 
     ``per_owner`` is the maximum number of calls of one owner, and ``in_total``
-    that of all owners, or None for no limit.
+    that of all owners, or None for no limit. An owner is any hashable object.
     """
 
     def __init__(self, per_owner: int, in_total: int | None = None) -> None:
         self.per_owner = per_owner
         self.in_total = in_total
-        self._lock = threading.Lock()
-        self._calls: dict[Model, int] = {}
-        """The number of calls in progress of each owner that has any.
-
-        Instances are equal if they stand for the same row.
+        self._lock = Lock()
+        self._calls: Counter[Hashable] = Counter()
+        """The number of calls in progress of each owner that has any."""
+        self._waiting: list[tuple[Hashable, Event]] = []
+        """The owners of the waiting calls, with the events that begin them.
+        The first has waited longest.
         """
 
-    def begin(self, owner: Model) -> None:
-        """Count a call of the owner, until ``end`` is called.
+    def begin(self, owner: Hashable) -> None:
+        """Wait for the turn of a call of this owner, and count the call until
+        ``end`` is called.
 
-        Raises Throttled if too many are in progress. A call does not wait for
-        another one to end, because it would hold its thread meanwhile.
+        Raises TooManyCalls if too many are waiting, or if the turn does not
+        come in time.
         """
         with self._lock:
-            calls = self._calls.get(owner, 0)
-            if calls >= self.per_owner or self._is_full():
-                raise Throttled(wait=1)
-            self._calls[owner] = calls + 1
-
-    def end(self, owner: Model) -> None:
-        """Stop counting a call that has begun."""
+            if self._has_place(owner):
+                self._calls[owner] += 1
+                return
+            owners = [waiting_owner for waiting_owner, _ in self._waiting]
+            if owners.count(owner) >= MAX_WAITING:
+                raise TooManyCalls
+            turn = Event()
+            self._waiting.append((owner, turn))
+        _give_connections_back()
+        if turn.wait(MAX_WAIT):
+            return
         with self._lock:
-            calls = self._calls.pop(owner)
-            if calls > 1:
-                self._calls[owner] = calls - 1
+            if turn.is_set():
+                return
+            self._waiting.remove((owner, turn))
+        raise TooManyCalls
 
-    def _is_full(self) -> bool:
-        """Whether the calls of all owners have reached ``in_total``."""
-        return self.in_total is not None and sum(self._calls.values()) >= self.in_total
+    def end(self, owner: Hashable) -> None:
+        """Stop counting a call that has begun, and begin the one that has
+        waited longest, if its owner may have one more.
+        """
+        with self._lock:
+            self._calls[owner] -= 1
+            if not self._calls[owner]:
+                del self._calls[owner]
+            for number, (waiting_owner, turn) in enumerate(self._waiting):
+                if self._has_place(waiting_owner):
+                    del self._waiting[number]
+                    self._calls[waiting_owner] += 1
+                    turn.set()
+                    break
+
+    def _has_place(self, owner: Hashable) -> bool:
+        """Whether this owner may have one more call.
+
+        The last place of all is for an owner that has none.
+        """
+        calls = self._calls[owner]
+        if calls >= self.per_owner:
+            return False
+        if self.in_total is None:
+            return True
+        free = self.in_total - self._calls.total()
+        return free > 1 or (free == 1 and calls == 0)
+
+
+def _give_connections_back() -> None:
+    """Give connections back to the pool. A persistent connection stays open,
+    and so does one with a transaction of the host.
+    """
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
 
 
 ANY_CALLS = ConcurrencyLimit(per_owner=6)
-"""The limit of all calls.
+"""The limit of all calls, whose owners are those of the tokens.
 
-It leaves two of a process's eight threads for other owners, because the calls
-of one owner may wait for each other, for example for the lock on a row.
+It leaves two of a process's eight connections to the database for other
+owners, because the calls of one owner may wait for each other, for example for
+the lock on a row.
 """
 
 
 COSTLY_CALLS = ConcurrencyLimit(per_owner=3, in_total=6)
-"""The limit of costly calls, which count for the limit of all calls as well."""
+"""The limit of costly calls, which count for the limit of all calls as well.
+
+The owners are the ids of teams, because a team can have any number of user
+groups.
+"""

@@ -97,9 +97,7 @@ class ServerError(exceptions.APIException):
 
 
 class DatabaseUnavailable(exceptions.APIException):
-    """One of the DATABASE_UNAVAILABLE_ERRORS, or a conflict that persisted
-    through all retries.
-    """
+    """One of the DATABASE_UNAVAILABLE_ERRORS."""
 
     status_code = 503
     default_code = "service_unavailable"

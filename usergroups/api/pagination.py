@@ -4,11 +4,12 @@ Every page costs the same, because the query starts at the row whose position
 the cursor holds. KeysetPagination is the paginator of views, and makes a Page.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
-from django.db.models import Expression, F, Field, Func, Model, QuerySet, Value
+from django.db.models import Model, QuerySet
+from django.db.models.expressions import Combinable
 from django.db.models.lookups import GreaterThan, LessThan
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
@@ -17,12 +18,16 @@ from rest_framework import serializers
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 
-from . import page_sizes
+from usergroups.db.bounded_reads import compare_positions, number_to_read
+
 from .cursors import CREATED, EARLIEST, LATEST, Cursor, Position
 from .envelopes import Envelope
 from .page_queries import PAGING, SINCE, Order
 
 M = TypeVar("M", bound=Model)
+
+MAX_PAGE_SIZE = 2 * 1024 * 1024
+"""The maximum number of bytes in the large fields of a page."""
 
 
 class PageEnvelope(Envelope):
@@ -35,45 +40,6 @@ class PageEnvelope(Envelope):
     previous = serializers.URLField(
         allow_null=True, help_text="The URL of the previous page, or null."
     )
-
-
-def number_within(totals: Iterable[int], limit: int) -> int:
-    """Return how many of the running totals are within ``limit``, but at least
-    one, so that each page makes progress.
-    """
-    fitting = [total for total in totals if total <= limit]
-    return max(1, len(fitting))
-
-
-class RowValue(Func):
-    """An SQL row value.
-
-    A comparison of row values can use an index over the same columns.
-    """
-
-    template = "(%(expressions)s)"
-    output_field = Field()
-
-
-Comparison = Callable[[RowValue, RowValue], Expression]
-"""A lookup class, such as GreaterThan."""
-
-
-def compare_positions(
-    model: type[Model],
-    key: str,
-    position: Position,
-    lookup: Comparison,
-    time_field: str = CREATED,
-) -> Expression:
-    """Return the condition that ``lookup``, such as GreaterThan, holds between
-    a row's position and ``position``.
-    """
-    time, value = position
-    field = cast("Field[Any, Any]", model._meta.get_field(key))
-    of_row = RowValue(F(time_field), F(key))
-    of_position = RowValue(Value(time), Value(value, output_field=field))
-    return lookup(of_row, of_position)
 
 
 class Page(Generic[M]):
@@ -93,8 +59,9 @@ class Page(Generic[M]):
     ``list_digest`` is that of the PageQuery. The cursors of the adjacent pages
     hold it.
 
-    ``large`` names fields of JSON that may be large. The page ends before they
-    exceed 2 MiB in total, but has at least one row.
+    ``size`` is the number of bytes of the large fields of a row. The page ends
+    before they exceed MAX_PAGE_SIZE in total, but has at least one row. Without
+    it, 200 rows must be smaller than that.
     """
 
     def __init__(
@@ -108,13 +75,13 @@ class Page(Generic[M]):
         list_digest: str,
         time_field: str = CREATED,
         since: datetime | None = None,
-        large: Sequence[str] = (),
+        size: Combinable | None = None,
     ) -> None:
         self.key = key
         self.list_digest = list_digest
         self.time_field = time_field
         self.since = since
-        self.large = large
+        self.size = size
         self.cursor = cursor
         self.backwards = cursor is not None and cursor.backwards
         oldest_first = order == Order.OLDEST
@@ -155,7 +122,10 @@ class Page(Generic[M]):
         if self.cursor is not None:
             position = (self.cursor.time, self.cursor.key)
             comes_after = GreaterThan if self.ascending else LessThan
-            rows = rows.filter(self._compare(rows, position, comes_after))
+            names = (self.time_field, self.key)
+            rows = rows.filter(
+                compare_positions(rows.model, names, position, comes_after)
+            )
         if self.ascending:
             return rows.order_by(self.time_field, self.key)
         return rows.order_by(f"-{self.time_field}", f"-{self.key}")
@@ -186,42 +156,18 @@ class Page(Generic[M]):
         A subclass that searches only some rows may return fewer, with the
         position of the last row that it has searched.
         """
-        # One row more than the limit shows that more rows follow the page.
-        rows = self._load(ordered, limit + 1)
-        items = rows[: self._number_within_size(rows[:limit])]
-        if len(items) == len(rows):
+        if self.size is None:
+            # One row more shows that more rows follow the page.
+            rows = list(ordered[: limit + 1])
+            items = rows[:limit]
+            has_more = len(rows) > limit
+        else:
+            number, has_more = number_to_read(ordered, self.size, limit, MAX_PAGE_SIZE)
+            # without a statement if there are none
+            items = list(ordered[:number]) if number else []
+        if not (items and has_more):
             return items, None
         return items, self._position(items[-1])
-
-    def _load(self, ordered: QuerySet[M], number: int) -> list[M]:
-        """Return the first ``number`` rows, with the large fields only of
-        those that fit on the page.
-        """
-        if not self.large:
-            return list(ordered[:number])
-        page = (self.large, self.time_field, self.key, self.ascending)
-        values = {
-            f"loaded_{name}": page_sizes.ValueWithinPage(name, *page)
-            for name in self.large
-        }
-        total = page_sizes.RunningTotal(*page)
-        rows = ordered.defer(*self.large).annotate(total_size=total, **values)
-        found = list(rows[:number])
-        # Set the fields from the annotations, because Django refuses an
-        # annotation that has the name of a field.
-        for row in found:
-            for name in self.large:
-                setattr(row, name, getattr(row, f"loaded_{name}"))
-        return found
-
-    def _number_within_size(self, rows: list[M]) -> int:
-        """Return how many of the rows fit on the page. These are the rows of
-        which ``_load`` has loaded the large fields.
-        """
-        if not self.large:
-            return len(rows)
-        totals = [row.total_size for row in rows]  # type: ignore[attr-defined]
-        return number_within(totals, page_sizes.MAX_PAGE_SIZE)
 
     def links(self, request: Request) -> dict[str, str | None]:
         """Return the URLs of the next and the previous page, or None."""
@@ -232,13 +178,6 @@ class Page(Generic[M]):
 
     def _position(self, item: M) -> Position:
         return getattr(item, self.time_field), getattr(item, self.key)
-
-    def _compare(
-        self, rows: QuerySet[M], position: Position, lookup: Comparison
-    ) -> Expression:
-        return compare_positions(
-            rows.model, self.key, position, lookup, self.time_field
-        )
 
     def _link(
         self, request: Request, position: Position | None, backwards: bool
@@ -265,6 +204,8 @@ class KeysetPagination(BasePagination):
     max_limit = 200
     key = "id"
     """A field whose values are unique in the list."""
+    size: Combinable | None = None
+    """The size of a row, if rows may be large: a page ends at 2 MiB."""
 
     def searched(self, query: Mapping[str, Any]) -> Collection[str]:
         """Return the names of the filters that ``get_page`` applies, because
@@ -304,7 +245,7 @@ class KeysetPagination(BasePagination):
         """Return the page, with the rows that match ``search``, which has the
         values of ``searched()``. ``paging`` are arguments of the page.
         """
-        return Page(queryset, self.key, **paging)
+        return Page(queryset, self.key, size=self.size, **paging)
 
     def links(self) -> dict[str, str | None]:
         """Return the URLs of the next and the previous page, or None."""

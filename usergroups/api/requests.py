@@ -3,7 +3,7 @@
 BaseAPIView makes an APIRequest in place of DRF's request.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from urllib.parse import parse_qsl
 
@@ -28,10 +28,6 @@ class APIRequest(Request):
 
     deadline: Deadline
     """The time at which the call must end."""
-    on_large_body: Callable[[], None] | None = None
-    """What to call, once, when more than LARGE_BODY_SIZE bytes of a body of
-    unknown size have arrived, or None.
-    """
     rate_limit_headers: Mapping[str, str] = MappingProxyType({})
     """The headers that tell how much of the rate limit is left."""
 

@@ -9,7 +9,7 @@ import logging
 import time
 from contextlib import suppress
 from math import ceil
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django.conf import settings
 from django.core.cache import DEFAULT_CACHE_ALIAS, caches
@@ -94,7 +94,8 @@ class FixedWindowThrottle(SimpleRateThrottle):
 
 
 class TokenThrottle(FixedWindowThrottle):
-    """Limits the calls of each token.
+    """Limits the calls of each token, together with those of the tokens that
+    it replaces and that replace it.
 
     It also sets the response headers ``RateLimit-Policy`` and ``RateLimit``,
     which a BaseAPIView takes from the request.
@@ -109,8 +110,8 @@ class TokenThrottle(FixedWindowThrottle):
         """Return by what the call is counted within the ``scope``, or None not
         to count it.
         """
-        digest: bytes = request.auth.digest  # type: ignore[union-attr]
-        return digest.hex()
+        token: Any = request.auth
+        return f"{token._meta.label_lower}.{token.chain}"
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         if self.rate is None:

@@ -5,8 +5,15 @@ subclass. Its steps have the names of DRF's generic views, from
 ``get_queryset`` to ``perform_update``, and ``respond`` makes the response.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from functools import cache
 from typing import Any, ClassVar, NoReturn, cast
 
 from django.db import IntegrityError, connections, router, transaction
@@ -39,7 +46,6 @@ from .errors import (
     COMMON_ANSWERS,
     NO_STORE,
     Answers,
-    DatabaseUnavailable,
     InvalidToken,
     WrongScheme,
     exception_handler,
@@ -69,7 +75,7 @@ class BaseAPIView(GenericAPIView[Any]):
 
     A subclass sets ``authentication_classes`` and ``permission_classes``. The
     authentication sets ``request.auth`` to an object with an ``owner``, which
-    is a model instance.
+    is a model instance, and a ``team_id``.
 
     It sets every DRF policy itself, so that the API does not depend on the
     host's REST_FRAMEWORK setting.
@@ -188,7 +194,7 @@ class BaseAPIView(GenericAPIView[Any]):
         self, request: HttpRequest, *args: object, **kwargs: object
     ) -> HttpResponseBase:
         # The limits that count this call, with the owner that it counts for.
-        self.counted_by: list[tuple[ConcurrencyLimit, Model]] = []
+        self.counted_by: list[tuple[ConcurrencyLimit, Hashable]] = []
         self.pooled: list[Pooled] = []
         # The actor is unknown until initial() has authenticated the token.
         actor_before = actor.set(None)
@@ -262,20 +268,18 @@ class BaseAPIView(GenericAPIView[Any]):
         raise NotAuthenticated
 
     def limit_calls_in_progress(self, request: APIRequest) -> None:
-        """Count the call against the limits of its owner until it ends.
+        """Wait until the limits allow the call, and count it until it ends.
 
-        Raises Throttled. The body has not been read yet. If a body of unknown
-        size turns out to be large, the call becomes a costly one then.
+        Raises Throttled. The body has not been read yet. A costly call waits
+        for that limit first, so that the other calls of its owner go on.
         """
-        self.count_by(ANY_CALLS)
         if self.is_costly(request):
-            self.count_by(COSTLY_CALLS)
-        elif request.content_length is None:
-            request.on_large_body = partial(self.count_by, COSTLY_CALLS)
+            token: Any = request.auth
+            self.count_by(COSTLY_CALLS, token.team_id)
+        self.count_by(ANY_CALLS, self.token_owner)
 
-    def count_by(self, limit: ConcurrencyLimit) -> None:
+    def count_by(self, limit: ConcurrencyLimit, owner: Hashable) -> None:
         """Count the call by this limit until it ends. Raises Throttled."""
-        owner = self.token_owner
         limit.begin(owner)
         self.counted_by.append((limit, owner))
 
@@ -289,11 +293,16 @@ class BaseAPIView(GenericAPIView[Any]):
         """Return whether the call may take much time or memory.
 
         By default, these are calls with one of the ``costly_methods`` and
-        calls with a body of more than 64 KiB. A subclass may add others.
+        calls with a body of more than 64 KiB or of unknown size. A subclass may
+        add others.
         """
         if self.documented_method in self.costly_methods:
             return True
-        return (request.content_length or 0) > LARGE_BODY_SIZE
+        size = request.content_length
+        if size is None:
+            # There may be a body, unless the method takes parameters only.
+            return self.documented_method not in self.methods_with_query
+        return size > LARGE_BODY_SIZE
 
     def check_query(self, request: APIRequest) -> None:
         """Raise ValidationError for unknown and for repeated query parameters.
@@ -349,21 +358,20 @@ class BaseAPIView(GenericAPIView[Any]):
         return FailedItem(explained)
 
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
-        """Return the error for a write that violated a constraint.
+        """Return the error for a write that violated a constraint in each of
+        its attempts.
 
         This is InvalidToken if the owner of the token was deleted during the
-        request, and the token with it, or else DatabaseUnavailable, because
-        all retries failed. Without a token, it is the same error.
+        request, and the token with it. Otherwise, it is the same error, which
+        is a fault: repeating the call would not help.
         """
         if self.request.auth is None:
             return error
         owner = self.token_owner
         database = router.db_for_write(type(owner))
-        explained: APIException
         if type(owner)._default_manager.using(database).contains(owner):
-            explained = DatabaseUnavailable()
-        else:
-            explained = InvalidToken()
+            return error
+        explained = InvalidToken()
         # so that the log has both errors
         explained.__cause__ = error
         return explained

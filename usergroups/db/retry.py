@@ -1,7 +1,8 @@
 """Retry transactions that conflict with others.
 
-Each method of a queryset that writes runs in ``retry_on_conflict``, and so do
-the actions of the admin.
+Most methods of querysets that write run in ``retry_on_conflict``, and so do the
+actions of the admin. Those that callers combine to one transaction, and those
+that issue, rotate or revoke tokens, leave it to their callers.
 """
 
 from collections.abc import Callable

@@ -7,14 +7,10 @@ group, a small call takes a few milliseconds of CPU time instead of 300.
 import json
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import reduce
-from operator import add
 from typing import Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models.expressions import Combinable
-from django.db.models.functions import Coalesce
 from django.db.models.query_utils import DeferredAttribute
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -164,12 +160,17 @@ def add_function(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
         )
 
 
-class ByteLength(models.Func):
-    """The number of bytes of a text, which PostgreSQL knows without reading a
-    large one.
+class StoredSize(models.Func):
+    """The number of bytes of the values of text fields, such as
+    JSONObjectFields, in total.
+
+    PostgreSQL knows it without reading a large text. To count characters, it
+    would read them: 235 ms for 10,000 long notes, not 0.7.
     """
 
-    function = "OCTET_LENGTH"
+    # In SQL, a sum with NULL is NULL.
+    template = "COALESCE(OCTET_LENGTH(%(expressions)s), 0)"
+    arg_joiner = "), 0) + COALESCE(OCTET_LENGTH("
     output_field = models.IntegerField()
 
     def as_sqlite(
@@ -177,14 +178,33 @@ class ByteLength(models.Func):
     ) -> tuple[str, tuple[str | int, ...]]:
         # Before version 3.43, SQLite has no OCTET_LENGTH, and its LENGTH
         # counts bytes only in a BLOB.
-        template = "LENGTH(CAST(%(expressions)s AS BLOB))"
-        return self.as_sql(compiler, connection, template=template, **context)
+        return self.as_sql(
+            compiler,
+            connection,
+            template="COALESCE(LENGTH(CAST(%(expressions)s AS BLOB)), 0)",
+            arg_joiner=" AS BLOB)), 0) + COALESCE(LENGTH(CAST(",
+            **context,
+        )
 
 
-def stored_size(*names: str) -> Combinable:
-    """Return an expression for the number of bytes that the values of text
-    fields, such as JSONObjectFields, take in total.
+class EncodedSize(models.Func):
+    """The number of bytes of the values of text fields as JSON strings, in
+    total.
+
+    A control character takes one byte in the database, and six as JSON.
     """
-    # In SQL, a sum with NULL is NULL.
-    sizes = [Coalesce(ByteLength(name), 0) for name in names]
-    return reduce(add, sizes)
+
+    template = "OCTET_LENGTH(TO_JSON(%(expressions)s)::text)"
+    arg_joiner = ")::text) + OCTET_LENGTH(TO_JSON("
+    output_field = models.IntegerField()
+
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
+    ) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(
+            compiler,
+            connection,
+            template="LENGTH(CAST(JSON_QUOTE(%(expressions)s) AS BLOB))",
+            arg_joiner=") AS BLOB)) + LENGTH(CAST(JSON_QUOTE(",
+            **context,
+        )

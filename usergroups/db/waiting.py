@@ -1,6 +1,7 @@
-"""Write without waiting, where a write may be lost.
+"""Commit without waiting for the disk, where a write may be lost.
 
-The last use of a token is saved in this way.
+The last use of a token is saved in this way. Its statement also skips a row
+that is locked, which is not done here.
 """
 
 from collections.abc import Iterator

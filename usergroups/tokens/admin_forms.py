@@ -58,12 +58,17 @@ class NewTokenForm(OperatorForm):
         super().clean()
         model: type[Token] = self._meta.model
         owner = self.cleaned_data.get(model.owner_field)
-        if owner is not None and model.objects.has_maximum(owner):
-            text = gettext(
-                "There are already %(number)s active tokens. Revoke some of them first."
-            )
-            number = intcomma(MAX_ACTIVE_TOKENS)
-            self.add_error(model.owner_field, text % {"number": number})
+        if owner is not None:
+            # The admin checks the form and saves the token in one transaction.
+            tokens = model.objects.for_write()
+            tokens.lock_owners([owner])
+            if tokens.has_maximum(owner):
+                text = gettext(
+                    "There are already %(number)s active tokens. Revoke some of them "
+                    "first."
+                )
+                number = intcomma(MAX_ACTIVE_TOKENS)
+                self.add_error(model.owner_field, text % {"number": number})
         days = self.cleaned_data.get("lifetime")
         if days:
             self.instance.expires_at = timezone.now() + timedelta(days=int(days))

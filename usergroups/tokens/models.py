@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
-from django.db import models, router, transaction
+from django.db import IntegrityError, models, router, transaction
 from django.db.models import Case, Count, F, Q, Value, When
 from django.http import HttpRequest
 from django.utils import timezone
@@ -42,6 +42,9 @@ MAX_OPERATOR_LENGTH = 150
 MAX_ACTIVE_TOKENS = 1_000
 """The maximum number of active tokens of an owner."""
 
+MAX_ROTATIONS = 10
+"""How often a token and its successors can be rotated in an hour by calls."""
+
 EXPIRY_NOTICE = timedelta(days=14)
 """How long before its expiry a token is "Expiring soon"."""
 
@@ -59,6 +62,18 @@ T = TypeVar("T", bound="Token")
 
 class TooManyTokens(Exception):
     """The owner already has MAX_ACTIVE_TOKENS active tokens."""
+
+
+class TooManyRotations(Exception):
+    """The token and its successors were rotated MAX_ROTATIONS times in the
+    last hour.
+
+    ``wait`` is the time until the next rotation is possible.
+    """
+
+    def __init__(self, wait: timedelta) -> None:
+        super().__init__(wait)
+        self.wait = wait
 
 
 class TokenState(models.TextChoices):
@@ -138,18 +153,43 @@ class TokenQuerySet(WritingQuerySet[T]):
         number += others[:MAX_ACTIVE_TOKENS].count()
         return number >= MAX_ACTIVE_TOKENS
 
+    def lock_owners(self, owners: Sequence[models.Model]) -> None:
+        """Lock these owners until the transaction ends, and set their fields
+        that tokens copy to the stored values.
+
+        Call this before tokens are counted or issued, so that concurrent
+        transactions neither exceed the maximum nor change the copied fields.
+        Raises IntegrityError if an owner has been deleted.
+        """
+        locked = self._owners_to_lock([owner.pk for owner in owners]).in_bulk()
+        for owner in owners:
+            if owner.pk not in locked:
+                raise IntegrityError("The owner of the token has been deleted.")
+            for name in self.model.owner_copies:
+                setattr(owner, name, getattr(locked[owner.pk], name))
+
+    def _owners_to_lock(self, keys: Any) -> models.QuerySet[Any]:
+        """Return a queryset that locks the owners with these keys, which may
+        be a subquery.
+        """
+        field: Any = self.model._meta.get_field(self.model.owner_field)
+        owners = field.related_model._base_manager.using(self.db)
+        owners = owners.filter(pk__in=keys).only(*self.model.owner_copies)
+        # ``no_key`` is the weaker lock that an UPDATE takes. Inserts of
+        # bookmarks do not wait for it.
+        locked: models.QuerySet[Any] = owners.select_for_update(no_key=True)
+        return locked.order_by("pk")
+
     def issue(self, **fields: Any) -> tuple[T, str]:
         """Create a token and return it with its secret, which is not stored.
 
-        Raises TooManyTokens. The count takes no lock: of concurrent calls,
-        each may create one token, even if together they exceed the maximum.
+        Raises TooManyTokens, and IntegrityError if the owner is deleted.
         """
-        token = self.model(**fields)
-        if self.has_maximum(token.serializable_value(token.owner_field)):
+        owner = fields.pop(self.model.owner_field)
+        [issued] = self.issue_for_each([owner], **fields)
+        if issued is None:
             raise TooManyTokens
-        secret = token.assign_secret()
-        token.save(using=self.for_write().db, force_insert=True)
-        return token, secret
+        return issued
 
     def count_active(self, owners: Sequence[models.Model]) -> Counter[Any]:
         """Return the number of active tokens of each of these owners, by the
@@ -175,27 +215,30 @@ class TokenQuerySet(WritingQuerySet[T]):
 
         Return each token with its secret, or None in their place if the owner
         already has MAX_ACTIVE_TOKENS active tokens. An owner who is listed
-        twice gets two tokens. Concurrent calls may exceed the maximum, as with
-        ``issue()``.
+        twice gets two tokens. Raises IntegrityError if an owner is deleted.
         """
         rows = self.for_write()
-        counts = rows.count_active(owners)
         issued: list[tuple[T, str] | None] = []
         tokens = []
-        for owner in owners:
-            if counts[owner.pk] >= MAX_ACTIVE_TOKENS:
-                issued.append(None)
-                continue
-            counts[owner.pk] += 1
-            token = self.model(**{self.model.owner_field: owner}, **fields)
-            issued.append((token, token.assign_secret()))
-            tokens.append(token)
         with transaction.atomic(using=rows.db):
+            rows.lock_owners(owners)
+            counts = rows.count_active(owners)
+            for owner in owners:
+                if counts[owner.pk] >= MAX_ACTIVE_TOKENS:
+                    issued.append(None)
+                    continue
+                counts[owner.pk] += 1
+                token = self.model(**{self.model.owner_field: owner}, **fields)
+                token.copy_owner()
+                issued.append((token, token.assign_secret()))
+                tokens.append(token)
             self.model._base_manager.using(rows.db).bulk_create(tokens)
             announce(created, tokens, rows.db)
         return issued
 
-    def rotate(self, grace: timedelta, by: str = "") -> list[tuple[T, T, str]]:
+    def rotate(
+        self, grace: timedelta, by: str = "", *, limited: bool = False
+    ) -> list[tuple[T, T, str]]:
         """Issue a successor for each token of the queryset that is active and
         has none. ``by`` is the name of the operator, if any.
 
@@ -204,11 +247,20 @@ class TokenQuerySet(WritingQuerySet[T]):
         the lifetime that the token had when it was issued. The token expires
         after ``grace``, unless it expires earlier. A rotation is possible even
         if the owner has MAX_ACTIVE_TOKENS.
+
+        If ``limited``, the queryset has one token. Raises TooManyTokens if its
+        owner has MAX_ACTIVE_TOKENS and, because of the grace period, would have
+        one more, and TooManyRotations.
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
             rotatable = rows.rotatable().defer(None)
+            # as in ``lock_owners``
+            keys = rotatable.order_by().values(self.model.owner_field)
+            list(rows._owners_to_lock(keys))
             tokens = list(rotatable.select_for_update(of=("self",)).order_by("pk"))
+            if limited and tokens:
+                rows._require_few(tokens[0], grace)
             now = timezone.now()
             issued: list[Any] = []
             successors: list[Any] = []
@@ -242,6 +294,26 @@ class TokenQuerySet(WritingQuerySet[T]):
 
     # Managers do not have this method, as with Django's delete().
     rotate.queryset_only = True  # type: ignore[attr-defined]
+
+    def _require_few(self, token: T, grace: timedelta) -> None:
+        """Raise TooManyTokens or TooManyRotations, as ``rotate`` says.
+
+        Only the tokens of the owner are read, which an index finds.
+        """
+        owner = token.serializable_value(self.model.owner_field)
+        # without the filters of this queryset
+        tokens = type(self)(self.model, using=self.db)
+        if grace and tokens.has_maximum(owner):
+            raise TooManyTokens
+        start = timezone.now() - timedelta(hours=1)
+        recent = tokens.filter(
+            **{self.model.owner_field: owner},
+            first_id=token.chain,
+            created_at__gt=start,
+        )
+        times = list(recent.order_by("created_at").values_list("created_at", flat=True))
+        if len(times) >= MAX_ROTATIONS:
+            raise TooManyRotations(times[-MAX_ROTATIONS] - start)
 
     def revoke(self, by: str = "") -> list[T]:
         """Revoke the tokens of the queryset permanently.
@@ -401,7 +473,7 @@ class Token(NotedModel):
     """
 
     owner_copies: ClassVar[tuple[str, ...]] = ()
-    """The fields of the owner that the token has as well, for an index."""
+    """The attributes of the owner that the token has as well, for an index."""
 
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     hint = models.CharField(
@@ -448,6 +520,9 @@ class Token(NotedModel):
     # The key of the token that this one replaces. There is no constraint, so
     # that either can be deleted without a look at the other.
     predecessor_id = models.BigIntegerField(null=True, editable=False)
+    # The key of the first token of this chain of rotations, or None for that
+    # token itself
+    first_id = models.BigIntegerField(null=True, editable=False)
     last_used_at = models.DateTimeField(
         _("last used"),
         null=True,
@@ -493,6 +568,23 @@ class Token(NotedModel):
 
     def __str__(self) -> str:
         return f"{self.hint}… {self.name}".rstrip()
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self._state.adding:
+            self.copy_owner()
+        super().save(*args, **kwargs)
+
+    def copy_owner(self) -> None:
+        """Set the ``owner_copies`` to the values of the owner."""
+        for name in self.owner_copies:
+            setattr(self, name, getattr(self.owner, name))
+
+    @property
+    def chain(self) -> int:
+        """What this token, those that it replaces and its successors have in
+        common.
+        """
+        return self.first_id or self.pk
 
     @property
     def public_id(self) -> str:
@@ -548,15 +640,11 @@ class Token(NotedModel):
         with its secret.
 
         Raises DoesNotExist if this token is not active or already has a
-        successor. If ``limited``, raises TooManyTokens if the owner already has
-        MAX_ACTIVE_TOKENS and, because of the grace period, would have one more.
+        successor, and with ``limited`` also what that method raises.
         """
-        tokens = self._tokens
-        owner = self.serializable_value(self.owner_field)
-        if limited and grace and tokens.has_maximum(owner):
-            raise TooManyTokens
+        tokens = self._tokens.filter(pk=self.pk)
         issued = retry_on_conflict(
-            lambda: tokens.filter(pk=self.pk).rotate(grace), tokens.db
+            lambda: tokens.rotate(grace, limited=limited), tokens.db
         )
         if not issued:
             raise self.DoesNotExist
@@ -570,6 +658,7 @@ class Token(NotedModel):
         successor = copy(self)
         successor.pk = None
         successor.predecessor_id = self.pk
+        successor.first_id = self.chain
         successor._state.adding = True
         successor.created_at = now
         if self.expires_at is not None:

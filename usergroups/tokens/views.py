@@ -16,8 +16,12 @@ from rest_framework.serializers import Serializer
 from usergroups.api.views import BaseAPIView
 
 from .authentication import TokenAuthentication
-from .exceptions import AlreadyRotated, TooManyTokensToRotate
-from .models import Token, TooManyTokens
+from .exceptions import (
+    AlreadyRotated,
+    TooManyRotationsOfToken,
+    TooManyTokensToRotate,
+)
+from .models import Token, TooManyRotations, TooManyTokens
 from .permissions import TokenPermission
 from .serializers import SuccessorEnvelope, TokenRotationSerializer, TokenSerializer
 
@@ -64,6 +68,7 @@ class RotateTokenView(TokenView):
         # The token is no longer active, or already has a successor.
         ObjectDoesNotExist: AlreadyRotated,
         TooManyTokens: TooManyTokensToRotate,
+        TooManyRotations: TooManyRotationsOfToken,
     }
 
     def rotate(self, request: Request) -> Response:
@@ -77,7 +82,10 @@ class RotateTokenView(TokenView):
         return self.respond({"token": successor}, status=201, location=location)
 
     def perform_create(self, serializer: Serializer[Any]) -> None:
-        """Rotate the token. Raises DoesNotExist or TooManyTokens."""
+        """Rotate the token.
+
+        Raises DoesNotExist, TooManyTokens or TooManyRotations.
+        """
         token = cast(Token, self.request.auth)
         grace = timedelta(seconds=serializer.validated_data.get("grace", 0))
         successor, secret = token.rotate(grace, limited=True)

@@ -12,7 +12,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
-from django.db import transaction
+from django.db import connection, transaction
 
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.management.base import OperatorCommand
@@ -20,6 +20,8 @@ from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.querysets import Scope
 
 NAME = "quickstart"  # of the tokens that it issues
+
+OWN_FILE = str(settings.BASE_DIR / "db.sqlite3")  # as in manage.py
 
 SAMPLES = [
     ("https://docs.djangoproject.com/", "Django documentation"),
@@ -96,13 +98,30 @@ class Command(OperatorCommand):
                     f"Another server uses port {port}. Choose another port with --port."
                 )
 
+    def require_demo_database(self) -> None:
+        """Raise CommandError if the database may be somebody else's.
+
+        It is that of a demo with ``DEBUG``, if it is the file that manage.py
+        chooses, or if it has no accounts of operators.
+        """
+        is_own_file = settings.DATABASES["default"]["NAME"] == OWN_FILE
+        tables = connection.introspection.table_names()
+        if settings.DEBUG or is_own_file or User._meta.db_table not in tables:
+            return
+        if User.objects.exists():
+            raise CommandError(
+                "The database has accounts, of which quickstart would make one a "
+                "superuser. Leave out DATABASE_URL, or set DEBUG=1 for development."
+            )
+
     def migrate(self) -> None:
-        """Migrate the database.
+        """Migrate the database, if it may be used for a demo.
 
         Only the current user may read a new SQLite file.
         """
         umask = os.umask(0o077)
         try:
+            self.require_demo_database()
             call_command("migrate", verbosity=0)
         finally:
             os.umask(umask)

@@ -9,12 +9,12 @@ from bookmarks.views import BookmarkAPIView
 from tests.answers import errors
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.conftest import Caller
-from tests.host.notes import doors
+from tests.host.notes import configuration, jobs, limited_views, own_views
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__)]
 
 
-class OwnBookmarksView(doors.OwnBookmarksView):
+class OwnBookmarksView(own_views.OwnBookmarksView):
     """Without the policies of the host, which are those of camel case."""
 
     versioning_class = None
@@ -27,7 +27,7 @@ class OwnBookmarksView(doors.OwnBookmarksView):
 
 urlpatterns = [
     path("own", OwnBookmarksView.as_view()),
-    path("v1/bookmarks", doors.LimitedBookmarksView.as_view()),
+    path("v1/bookmarks", limited_views.LimitedBookmarksView.as_view()),
     path("", include("bookmarks.urls")),
 ]
 URL = {"url": "https://a/"}
@@ -58,10 +58,12 @@ def configured(monkeypatch):
         BookmarkAPIView, "permission_classes", BookmarkAPIView.permission_classes
     )
     validators = Bookmark._meta.get_field("url").validators
-    monkeypatch.setattr(doors.DuringTheDay, "has_permission", lambda *args: True)
-    doors.NotesConfig.ready(None)
+    monkeypatch.setattr(
+        configuration.DuringTheDay, "has_permission", lambda *args: True
+    )
+    configuration.NotesConfig.ready(None)
     yield
-    validators.remove(doors.refuse_hosts)
+    validators.remove(configuration.refuse_hosts)
 
 
 @pytest.mark.usefixtures("configured")
@@ -113,7 +115,9 @@ def test_pages_have_the_limits_of_the_host(call, token):
     ],
 )
 def test_a_permission_guards_all_bookmarks(call, monkeypatch, method, path):
-    monkeypatch.setattr(doors.DuringTheDay, "has_permission", lambda *args: False)
+    monkeypatch.setattr(
+        configuration.DuringTheDay, "has_permission", lambda *args: False
+    )
 
     assert errors(call(method, path), 403) == [(None, "at_night")]
 
@@ -135,8 +139,8 @@ def test_the_urls_of_some_hosts_are_refused(call):
 def test_a_nightly_job_adds_bookmarks_once():
     token = AccessTokenFactory(user_group__environment="Customer")
 
-    doors.add_daily_links()
-    doors.add_daily_links()
+    jobs.add_daily_links()
+    jobs.add_daily_links()
 
     bookmark = Bookmark.objects.get()
     assert bookmark.user_group == token.user_group
