@@ -57,8 +57,9 @@ def rows_to_search(
     """
     is_descending = ordering[0].startswith("-")
     sign = "-" if is_descending else ""
-    pk_name = rows.model._meta.pk.name
-    names = [name.removeprefix("-").replace("pk", pk_name) for name in ordering]
+    names = [name.removeprefix("-") for name in ordering]
+    if names[-1] == "pk":
+        names[-1] = rows.model._meta.pk.name
     ordered = rows.order_by(*[f"{sign}{name}" for name in names])
     number, has_more = number_to_read(
         ordered, StoredSize(*searched), MAX_LISTED, MAX_SEARCHED_SIZE
@@ -66,8 +67,11 @@ def rows_to_search(
     if not has_more:
         return rows, None
     positions = ordered.values_list(*names)
-    first = positions[0]
-    last = positions[number - 1]
+    first = positions.first()
+    last = positions[number - 1 : number].first()
+    # Others have deleted rows meanwhile.
+    if first is None or last is None:
+        return rows.none(), None
     # All rows may have the same first value, such as the user group by which
     # the list is filtered.
     if len(names) > 1 and first[0] == last[0]:

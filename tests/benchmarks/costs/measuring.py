@@ -114,6 +114,7 @@ def measured(client: Client, request: Request) -> Cost:
 
 def measured_once(client: Client, request: Request) -> Cost:
     """Make a call, undo what it changes and return what it took."""
+    client.cookies.clear()
     gc.collect()
     # so that the next collection does not visit what exists
     gc.freeze()

@@ -77,6 +77,8 @@ class Pages:
         self.user = User.objects.create_superuser("operator")
         self.user.groups.add(Group.objects.create(name="A"))
         client.force_login(self.user)
+        # A request may end the session of the client.
+        self.headers = {"Cookie": client.cookies.output(header="", sep=";").strip()}
         self.create_entries()
         self.models = {
             f"{model._meta.app_label}_{model._meta.model_name}": model_admin
@@ -127,7 +129,8 @@ class Pages:
 
     def requests(self, name: str, path: str) -> Iterator[Request]:
         yield self.get("", path, {})
-        response = self.client.get(path)
+        response = self.client.get(path, headers=self.headers)
+        assert not response.headers.get("Location", "").startswith("/admin/login/")
         found = PageParser("")
         if not response.streaming:
             found.feed(response.content.decode())
@@ -191,17 +194,18 @@ class Pages:
             text = long_text(title, length)
             for field in fields:
                 yield self.post(f"{field}: {title}", path, {**fields, field: text})
-        repeated = {field: [value] * 1000 for field, value in fields.items()}
+        number = 900 // max(1, len(fields))
+        repeated = {field: [value] * number for field, value in fields.items()}
         yield self.post("repeated", path, repeated)
 
     def get(self, title: str, path: str, query: dict[str, Any]) -> Request:
         if query:
             path += f"?{urlencode(query)}"
-        return Request(title, "GET", path, {})
+        return Request(title, "GET", path, self.headers)
 
     def post(self, title: str, path: str, fields: dict[str, Any]) -> Request:
         body = urlencode(fields, doseq=True).encode()
-        return Request(f"POST {title}", "POST", path, {}, body, FORM)
+        return Request(f"POST {title}", "POST", path, self.headers, body, FORM)
 
 
 def long_text(title: str, length: int) -> str:
