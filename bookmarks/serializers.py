@@ -20,9 +20,7 @@ from usergroups.api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from usergroups.api.cursors import CursorField
-from usergroups.api.envelopes import Envelope
-from usergroups.api.error_serializers import FailureSerializer
+from usergroups.api.envelopes import Envelope, FailureSerializer
 from usergroups.api.fields import (
     ColumnField,
     StrictBooleanField,
@@ -30,8 +28,7 @@ from usergroups.api.fields import (
     TextField,
     TimestampField,
 )
-from usergroups.api.page_queries import PageQuery
-from usergroups.api.pagination import PageEnvelope
+from usergroups.api.pagination import CursorField, PageEnvelope, PageQuery
 from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
     DeletionListQuery,

@@ -6,7 +6,7 @@ from textwrap import fill
 
 import pytest
 
-from tests.bookmarks.conftest import access_token  # noqa: F401
+from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
 from tests.documents import blocks, section
 
@@ -50,9 +50,10 @@ def as_text(functions):
 
 
 def test_the_documented_functions_are_those_of_a_put_and_a_post(
-    api_client, api_token, user_group, access_token
+    api_client, api_token, user_group
 ):
     put = Caller(api_client, "PUT", "/api/user", "Token", api_token)
+    access_token = AccessTokenFactory(user_group=user_group, recently_used=True)
     post = Caller(api_client, "POST", "/v1/bookmarks", "Bearer", access_token)
     body = {"user_group_id": user_group.provided_id, "name": "A name"}
     urls = iter(["https://example.com/1", "https://example.com/2"])

@@ -12,12 +12,11 @@ from rest_framework.serializers import Serializer
 
 from . import openapi, serializers
 from .api import batches
-from .api.deadlines import TimeLimitExceeded
 from .api.envelopes import Envelope
-from .api.pagination import KeysetPagination, M, Page
+from .api.limits import TimeLimitExceeded
+from .api.pagination import KeysetPagination, M, Page, ScanPage
 from .api.parsers import BatchParser
-from .api.preconditions import PreconditionFailed, accepted_versions
-from .api.scan_pages import ScanPage
+from .api.requests import PreconditionFailed, accepted_versions
 from .api.views import BatchMixin, ListMixin, ObjectMixin
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants

@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from usergroups.api.bodies import CHUNK_SIZE
+from usergroups.api.parsers import CHUNK_SIZE
 
 MAX_MEMORY = 1024 * 1024  # bytes; a larger file is kept on the disk
 MAX_ZIP_ENTRIES = 1000

@@ -15,7 +15,7 @@ from typing import BinaryIO, TextIO
 import webencodings
 from django.utils.translation import gettext as _
 
-from usergroups.api.bodies import CHUNK_SIZE
+from usergroups.api.parsers import CHUNK_SIZE
 
 # In characters: of a line of JSON Lines, or of a row of CSV.
 MAX_LINE = 1024 * 1024

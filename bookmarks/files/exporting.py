@@ -19,8 +19,8 @@ from django.http import FileResponse
 from rest_framework.exceptions import APIException
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.api.bodies import CHUNK_SIZE
-from usergroups.api.deadlines import Deadline
+from usergroups.api.limits import Deadline
+from usergroups.api.parsers import CHUNK_SIZE
 from usergroups.db.bounded_reads import compare_positions
 from usergroups.db.retry import in_autocommit
 from usergroups.models import UserGroup

@@ -28,7 +28,7 @@ from bookmarks.querysets.batches import merge
 from bookmarks.querysets.unique_keys import NO_COLLECTION, UniqueKey
 from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER
-from usergroups.api.deadlines import Deadline, TimeLimitExceeded
+from usergroups.api.limits import Deadline, TimeLimitExceeded
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 

@@ -16,8 +16,7 @@ from bookmarks.models import AccessToken
 from usergroups.api import batches
 from usergroups.api.batches import FailedItem, Result
 from usergroups.api.envelopes import Envelope
-from usergroups.api.pagination import KeysetPagination, M, Page
-from usergroups.api.scan_pages import ScanPage
+from usergroups.api.pagination import KeysetPagination, M, Page, ScanPage
 from usergroups.api.views import BatchMixin, ListMixin, ObjectMixin
 from usergroups.db.retry import retry_on_conflict
 from usergroups.exceptions import UserGroupNotFound

@@ -17,7 +17,7 @@ from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.public_ids import Duplicate, parse_public_id
 from bookmarks.querysets.collections import CollectionQuerySet
 from bookmarks.serializers import BookmarkSerializer, CollectionSerializer
-from usergroups.api.preconditions import PreconditionFailed, accepted_versions
+from usergroups.api.requests import PreconditionFailed, accepted_versions
 from usergroups.api.views import ObjectMixin
 from usergroups.db.deletion import TooManyDependants
 from usergroups.db.versions import Modified

@@ -15,8 +15,8 @@ from bookmarks.files.decoding import encoding_name
 from bookmarks.files.exporting import StorageUnavailable
 from bookmarks.files.importing import read, store
 from bookmarks.files.report import Report
-from usergroups.api.bodies import read_chunks
 from usergroups.api.errors import MissingField, failure
+from usergroups.api.parsers import read_chunks
 from usergroups.api.requests import APIRequest
 
 from .base import AccessTokenView

@@ -13,11 +13,15 @@ from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.serializers import ListSerializer, Serializer
 
-from .body_fields import check_fields
-from .envelopes import SuccessField, represent_the_same
-from .error_serializers import FailureTypeField, ProblemSerializer
+from .envelopes import (
+    FailureTypeField,
+    ProblemSerializer,
+    SuccessField,
+    represent_the_same,
+)
 from .errors import MAX_PROBLEMS, failure
 from .fields import TimestampField
+from .requests import check_fields
 
 T = TypeVar("T")
 

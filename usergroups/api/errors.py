@@ -26,7 +26,7 @@ from rest_framework.response import Response
 
 from usergroups.db.deletion import ProtectingError
 
-from .renderers import CompactJSONRenderer
+from .strict_json import CompactJSONRenderer
 
 MAX_PROBLEMS = 100
 """The maximum number of errors in a response, so that it is never much larger

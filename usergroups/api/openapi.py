@@ -31,10 +31,8 @@ from rest_framework.serializers import Serializer
 
 from usergroups.db.versions import Modified
 
-from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
-from .cursors import LATEST, Cursor, Key
-from .error_serializers import ERROR_CODE, FailureSerializer, open_enumeration
+from .envelopes import ERROR_CODE, FailureSerializer, open_enumeration
 from .errors import (
     TOO_MANY,
     BadRequest,
@@ -45,9 +43,8 @@ from .errors import (
     WrongTokenKind,
     failure,
 )
-from .page_queries import PageQuery
-from .pagination import KeysetPagination
-from .parsers import TooManyValuesInBody
+from .pagination import LATEST, Cursor, Key, KeysetPagination, PageQuery
+from .parsers import PayloadTooLarge, TooManyValuesInBody
 from .requests import PARAMETER, RepeatedParameter, UnknownName
 from .views import BaseAPIView
 

@@ -19,8 +19,7 @@ from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
 from . import conf
-from .client_addresses import address_of
-from .requests import APIRequest
+from .requests import APIRequest, address_of
 
 logger = logging.getLogger(__name__)
 

@@ -38,10 +38,6 @@ from usergroups.signals import actor
 
 from . import conf
 from .batches import FailedItem, with_serializer
-from .bodies import LARGE_BODY_SIZE
-from .body_fields import check_fields, known_fields
-from .concurrency import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit
-from .deadlines import Deadline
 from .errors import (
     COMMON_ANSWERS,
     NO_STORE,
@@ -51,20 +47,21 @@ from .errors import (
     exception_handler,
     explain,
 )
-from .filters import QueryFilter
-from .negotiation import JSONNegotiation
-from .pagination import KeysetPagination
-from .parsers import JSONObjectParser
-from .preconditions import etag
-from .renderers import CompactJSONRenderer
+from .limits import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit, Deadline
+from .pagination import KeysetPagination, QueryFilter
+from .parsers import LARGE_BODY_SIZE, JSONNegotiation, JSONObjectParser
 from .requests import (
     PARAMETER,
     APIRequest,
     RepeatedParameter,
+    check_fields,
     check_names,
     check_query_length,
+    etag,
+    known_fields,
 )
 from .serializer_pool import Pooled, is_reusable, pool
+from .strict_json import CompactJSONRenderer
 from .throttling import TokenThrottle
 
 NOT_OF_A_HOST = ("usergroups", "bookmarks", "rest_framework")
