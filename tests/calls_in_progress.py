@@ -2,6 +2,7 @@
 
 
 def begin_call(stack, limit, owner):
-    """Count a call of the owner until the ExitStack is closed."""
-    limit.begin(owner)
-    stack.callback(limit.end, owner)
+    """Count a call of the owner, an instance, until the ExitStack is closed."""
+    key = (type(owner), owner.pk)
+    limit.begin(key)
+    stack.callback(limit.end, key)

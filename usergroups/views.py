@@ -180,9 +180,7 @@ class RotateUserGroupTokenView(ObjectMixin, ApiTokenView):
 
     def perform_update(self, serializer: Serializer[Any]) -> None:
         """Rotate the token of the user group."""
-        # The response has no mapping.
-        user_groups = UserGroup.objects.defer("mapping")
-        serializer.instance = user_groups.rotate_token(
+        serializer.instance = UserGroup.objects.rotate_token(
             scope=self.token.scope, **serializer.validated_data
         )
 

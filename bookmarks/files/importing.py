@@ -111,6 +111,9 @@ class Stored(NamedTuple):
 UPDATED_FIELDS = ("title", "created_at", "tags", "note")
 
 
+VALIDATED_FIELDS = ("url", "title", "tags", "note")
+
+
 def store(
     user_group: UserGroup,
     records: Iterable[FileRecord],
@@ -206,7 +209,7 @@ def _store(
         {**values, "created_at": values["created_at"] or now}
         for values in distinct.values()
     ]
-    bookmarks = Bookmark.objects.using(using)
+    bookmarks = Bookmark.objects.db_manager(using)
     created = bookmarks.insert_missing(user_group, new, now)
     if not update:
         return Stored(len(created), 0, dropped_tags)
@@ -230,7 +233,7 @@ def _collection_ids(
     names = dict.fromkeys(row.collection for row in rows if row.collection)
     if not names:
         return {}
-    collections = Collection.objects.using(using)
+    collections = Collection.objects.db_manager(using)
     found = collections.get_or_create_many(user_group, list(names))
     return {name: each.pk for name, each in found.items()}
 
@@ -309,17 +312,25 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     report.left_out.add(record.left_out)
     values: dict[str, Any] = {
         "url": url,
+        "url_digest": url.digest,
         "title": title,
         "tags": _tags(record.tags, report),
         "note": note,
+        "created_at": created_at,
     }
+    for field in VALIDATED_FIELDS:
+        _run_validators(field, values[field])
+    return Row(name, values)
+
+
+def _run_validators(name: str, value: object) -> None:
+    """Raise ValueError if a validator of the field, which a host may have
+    added, refuses the value.
+    """
     try:
-        Bookmark.run_validators(values)
+        Bookmark._meta.get_field(name).run_validators(value)
     except ValidationError as error:
         raise ValueError(" ".join(error.messages)) from None
-    values["url_digest"] = url.digest
-    values["created_at"] = created_at
-    return Row(name, values)
 
 
 def _text(name: str, text: str, max_length: int, report: Report) -> str:

@@ -191,7 +191,7 @@ def test_a_call_counts_until_it_fails(
         raise error
 
     monkeypatch.setattr(
-        "usergroups.querysets.UserGroupQuerySet.update_by_provided_id", change
+        "usergroups.querysets.UserGroupManager.update_by_provided_id", change
     )
 
     assert call({"user_group_id": "a"}).status_code == status

@@ -181,7 +181,7 @@ class Pooler(Daemon):
                 f"unix_socket_dir = {self.folder}"
             ),
             "/etc/pgbouncer/": f"{self.folder}/",
-            "default_pool_size = 20": f"default_pool_size = {POOL_SIZE}",
+            "default_pool_size = 32": f"default_pool_size = {POOL_SIZE}",
         }
         configuration = (ROOT / "docs/examples/pgbouncer.ini").read_text()
         for old, new in replaced.items():

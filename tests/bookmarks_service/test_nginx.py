@@ -336,7 +336,7 @@ def test_tokens_are_not_logged(nginx, https_service):
 
 
 @pytest.mark.parametrize(
-    ("path", "limit"), [("/v1/bookmarks", 100), ("/admin/login/", 4)]
+    ("path", "limit"), [("/v1/bookmarks", 300), ("/admin/login/", 4)]
 )
 def test_the_requests_in_progress_of_an_address_are_limited(
     nginx, https_service, path, limit

@@ -71,8 +71,8 @@ class BaseAPIView(GenericAPIView[Any]):
     """The base class of all API views.
 
     A subclass sets ``authentication_classes`` and ``permission_classes``. The
-    authentication sets ``request.auth`` to an object with an ``owner``, which
-    is a model instance, and a ``team_id``.
+    authentication sets ``request.auth`` to an object with an ``owner_key``, the
+    model and the key of the owner, and a ``team_id``.
 
     It sets every DRF policy itself, so that the API does not depend on the
     host's REST_FRAMEWORK setting.
@@ -281,10 +281,11 @@ class BaseAPIView(GenericAPIView[Any]):
         self.counted_by.append((limit, owner))
 
     @property
-    def token_owner(self) -> Model:
-        """The owner of the request's token."""
+    def token_owner(self) -> tuple[type[Model], Any]:
+        """The model and the key of the owner of the request's token."""
         token: Any = self.request.auth
-        return cast(Model, token.owner)
+        model, key = token.owner_key
+        return model, key
 
     def is_costly(self, request: APIRequest) -> bool:
         """Return whether the call may take much time or memory.
@@ -364,9 +365,9 @@ class BaseAPIView(GenericAPIView[Any]):
         """
         if self.request.auth is None:
             return error
-        owner = self.token_owner
-        database = router.db_for_write(type(owner))
-        if type(owner)._default_manager.using(database).contains(owner):
+        model, key = self.token_owner
+        owners = model._default_manager.using(router.db_for_write(model))
+        if owners.filter(pk=key).exists():
             return error
         explained = InvalidToken()
         # so that the log has both errors
