@@ -466,6 +466,7 @@ class ReportSerializer(serializers.Serializer[Any]):
     existing = serializers.IntegerField(
         help_text="The number of existing or repeated bookmarks that did not change."
     )
+    collections = serializers.IntegerField(help_text="The number of new collections.")
     refused = serializers.IntegerField(
         help_text="The number of records that were not imported."
     )

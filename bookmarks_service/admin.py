@@ -1,6 +1,6 @@
 """The admin of the operators' accounts and their roles."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -138,7 +138,7 @@ class AccountAdmin(
         return super().get_queryset(request).prefetch_related("groups")
 
     def get_deleted_objects(
-        self, objs: QuerySet[User] | list[User], request: HttpRequest
+        self, objs: QuerySet[User] | Sequence[User], request: HttpRequest
     ) -> Any:
         """Refuse to delete accounts that have made changes, which nobody may
         delete.

@@ -27,7 +27,7 @@ def add_file_options(
     parser.add_argument(
         "--format",
         choices=formats,
-        help="Default: the format of the file name's extension.",
+        help="Default: that of the file name's extension or of the content.",
     )
 
 

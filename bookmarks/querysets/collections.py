@@ -101,9 +101,9 @@ class CollectionManager(PublicIdManager["Collection"]):
 
     def get_or_create_many(
         self, user_group: UserGroup, names: Sequence[str]
-    ) -> dict[str, "Collection"]:
+    ) -> tuple[dict[str, "Collection"], list["Collection"]]:
         """Return the user group's collections with these names, which are
-        distinct, by name.
+        distinct, by name, and those that were created.
 
         Create the missing ones, dated in the order of ``names``. Call this in
         a transaction. Raises IntegrityError if another transaction creates one
@@ -113,7 +113,7 @@ class CollectionManager(PublicIdManager["Collection"]):
         found = {collection.name: collection for collection in named}
         missing = [name for name in names if name not in found]
         if not missing:
-            return found
+            return found, []
         new = [self.model(user_group=user_group, name=name) for name in missing]
         # All transactions insert in the same order, so that they do not
         # deadlock.
@@ -125,7 +125,7 @@ class CollectionManager(PublicIdManager["Collection"]):
             raise IntegrityError(
                 "A collection that another transaction created has been deleted."
             )
-        return found
+        return found, created
 
     def merge_into(
         self,

@@ -9,9 +9,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from bookmarks.files.importing import store
 from bookmarks.files.records import Record
-from bookmarks.files.report import Report
+from bookmarks.import_report import Report
+from bookmarks.imports import store
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.answers import errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory

@@ -16,7 +16,7 @@ from rest_framework.views import APIView, exception_handler
 
 from bookmarks import views
 from bookmarks.authentication import AccessTokenAuthentication
-from bookmarks.files.importing import read
+from bookmarks.files import read
 from bookmarks.models import Bookmark
 from bookmarks.serializers import BookmarkListQuery, BookmarkSerializer
 from tests.answers import errors
