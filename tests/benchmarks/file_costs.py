@@ -24,7 +24,7 @@ from bookmarks.imports import valid_rows
 from usergroups.api.limits import Deadline, TimeLimitExceeded
 
 SMALL = 20_000  # bytes
-LIMIT = 5  # seconds
+LIMIT = 60  # seconds
 WORST = 3  # files of each format that are read in all sizes
 
 # The ordinary part, the beginnings and the tokens of each format.

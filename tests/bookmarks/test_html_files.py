@@ -532,7 +532,7 @@ def test_other_names_of_encodings_are_unknown(label):
     ],
 )
 def test_the_encoding_that_html_declares_is_found(beginning, name):
-    assert decoding.declared_in_html(beginning.encode()) == name
+    assert decoding.declared_encoding(beginning.encode(), decoding.DECLARATION) == name
 
 
 def test_a_byte_order_mark_overrides_the_given_encoding_which_overrides_the_declared_one():
