@@ -590,14 +590,13 @@ def test_a_page_of_a_search_by_name_scans_a_limited_number_of_groups(
     [
         # the token, the search, the insert
         pytest.param(("POST", "user", {"user_group_id": "new"}), 3, id="create"),
-        pytest.param(  # the token, the page
+        pytest.param(  # the token, the sizes, the page
             ("GET", "users", b"", {"updated_since": "2000-01-01T00:00:00Z"}),
-            2,
+            3,
             id="list by update",
         ),
-        pytest.param(  # the token, the number of groups to scan, the page
-            ("GET", "users", b"", {"name": "Group"}), 3, id="list by name"
-        ),
+        # the token, the number of groups to scan, the sizes, the page
+        pytest.param(("GET", "users", b"", {"name": "Group"}), 4, id="list by name"),
     ],
 )
 def test_a_call_takes_few_statements(call_usergroups, api_token, call, number):
