@@ -603,6 +603,29 @@ def test_a_batch_has_four_attempts_in_all(call_bookmarks):
     assert len(attempts) == 4
 
 
+def test_a_call_may_be_repeated_that_loses_each_attempt_against_a_deletion(
+    call_bookmarks, bookmark
+):
+    attempts = []
+
+    def lose(execute, sql, params, many, context):
+        if sql.startswith("INSERT"):
+            attempts.append(sql)
+        result = execute(sql, params, many, context)
+        if sql.startswith("SELECT") and attempts:
+            return execute(
+                f"SELECT * FROM ({sql}) deleted WHERE 1 = 0", params, many, context
+            )
+        return result
+
+    with connection.execute_wrapper(lose):
+        response = call_bookmarks("POST", "bookmarks", body={"url": bookmark.url})
+
+    assert errors(response, 503) == [(None, "service_unavailable")]
+    assert response["Retry-After"] == "5"
+    assert len(attempts) == 4
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_batch_finds_duplicates_by_the_stored_digest(call_bookmarks, bookmark):
     """Another release of can_ada, which serializes URLs, may give another

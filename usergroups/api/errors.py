@@ -25,6 +25,7 @@ from rest_framework.fields import get_error_detail
 from rest_framework.response import Response
 
 from usergroups.db.deletion import ProtectingError
+from usergroups.db.retry import ConflictingRowDeleted
 
 from .strict_json import CompactJSONRenderer
 
@@ -155,6 +156,8 @@ COMMON_ANSWERS: Answers = {
     DjangoValidationError: InvalidValues,
     ProtectedError: Protected,
     RestrictedError: Protected,
+    # Each of four attempts lost against a deletion.
+    ConflictingRowDeleted: DatabaseUnavailable,
     **dict.fromkeys(DATABASE_UNAVAILABLE_ERRORS, DatabaseUnavailable),
 }
 """The answers of all views. The attribute ``errors`` of a view adds others."""
