@@ -2,7 +2,6 @@
 
 
 def begin_call(stack, limit, owner):
-    """Count a call of the owner, an instance, until the ExitStack is closed."""
-    key = (type(owner), owner.pk)
-    limit.begin(key)
-    stack.callback(limit.end, key)
+    """Count a call of the owner, any key, until the ExitStack is closed."""
+    limit.begin(owner)
+    stack.callback(limit.end, owner)

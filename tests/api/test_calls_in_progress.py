@@ -45,7 +45,7 @@ def in_progress():
 
 
 def owner_of(call):
-    return call.token.owner
+    return call.token.owner_key
 
 
 def team_of(call):

@@ -243,8 +243,9 @@ class BaseAPIView(APIView):
             return True
         size = request.content_length
         if size is None:
-            # There may be a body, unless the method takes parameters only.
-            return self.documented_method not in self.methods_with_query
+            # A chunked body, unless the method takes parameters only.
+            has_body = self.documented_method not in self.methods_with_query
+            return has_body and "wsgi.input_terminated" in request.META
         return size > LARGE_BODY_SIZE
 
     def check_query(self, request: APIRequest) -> None:
