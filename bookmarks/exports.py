@@ -128,8 +128,8 @@ def _in_collections(
     counts = dict(inside.values_list("collection").annotate(Count("pk")))
     for part in _divide(collections, counts):
         filled = [each for each in part if each.pk in counts]
-        pages = _pages(bookmarks.filter(collection__in=filled), PAGE_SIZE)
-        # There are several pages only if the part is a single collection.
+        # Several collections never fill a page, so that there is only one.
+        pages = _pages(bookmarks.filter(collection__in=filled), PAGE_SIZE + 1)
         for page in pages if filled else [[]]:
             by_key: dict[Any, list[Bookmark]] = {each.pk: [] for each in part}
             for bookmark in page:
@@ -143,14 +143,14 @@ def _in_collections(
 def _divide(
     collections: Sequence[Collection], counts: Mapping[Any, int]
 ) -> Iterator[list[Collection]]:
-    """Divide the collections, in order, so that each part does not fill a page
-    or is a single collection.
+    """Divide the collections, in order, so that each part fits on a page or is
+    a single collection.
     """
     part: list[Collection] = []
     total = 0
     for collection in collections:
         count = counts.get(collection.pk, 0)
-        if part and total + count >= PAGE_SIZE:
+        if part and total + count > PAGE_SIZE:
             yield part
             part, total = [], 0
         part.append(collection)

@@ -91,7 +91,7 @@ def test_collections_are_read_in_the_order_of_their_creation(user_group):
 
 
 def test_several_collections_are_read_with_the_same_queries(user_group, monkeypatch):
-    monkeypatch.setattr(exports, "PAGE_SIZE", 5)
+    monkeypatch.setattr(exports, "PAGE_SIZE", 4)
     monkeypatch.setattr(exports, "MAX_COLLECTIONS", 5)
     for size in (0, 1, 3, 1, 0, 0, 5, 0, 0, 0):
         BookmarkFactory.create_batch(

@@ -17,7 +17,7 @@ from usergroups.api.limits import Deadline
 pytestmark = pytest.mark.database_independent
 
 INPUTS = Path(__file__).parent / "inputs"
-SIZE = 400_000  # bytes
+SIZE = 100_000  # bytes
 LINK = "<DL><DT><A HREF='https://a.example/'>A</A><DD>"
 
 
@@ -66,12 +66,12 @@ WORST = {
 
 @pytest.mark.parametrize(("file_format", "data"), WORST.values(), ids=WORST)
 def test_a_file_is_read_in_linear_time(file_format, data):
-    """A quadratic reader would need hours for most of these files, and these
-    take less than a second.
+    """A quadratic reader would need minutes or hours for these files, which take
+    less than a second.
     """
     report = Report()
 
-    with Deadline(20).interrupt():
+    with Deadline(60).interrupt():
         records = read(io.BytesIO(data), file_format)
         rows = list(valid_rows(records, report, with_collections=True))
 
