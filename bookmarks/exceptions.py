@@ -14,6 +14,7 @@ from usergroups.tokens.models import MAX_ACTIVE_TOKENS
 from .public_ids import Duplicate
 
 NO_SUCH_COLLECTION = "The user group has no collection with this id."
+IN_FUTURE = "The time is in the future."
 # the admin shows it as well
 BOOKMARK_EXISTS = _("A bookmark with this URL already exists in the same collection.")
 

@@ -9,18 +9,19 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db import models
 from django.db.models import F
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.models import MAX_ENVIRONMENT_LENGTH, Team, UserGroup
 from usergroups.tokens.models import Token
 
 from . import web_url
-from .exceptions import BOOKMARK_EXISTS
-from .public_ids import PublicIdModel
-from .querysets.bookmarks import BookmarkQuerySet
-from .querysets.collections import CollectionQuerySet
+from .exceptions import BOOKMARK_EXISTS, IN_FUTURE
+from .public_ids import PublicIdModel, PublicIdQuerySet
+from .querysets.bookmarks import BookmarkManager
+from .querysets.collections import CollectionManager, CollectionQuerySet
 from .querysets.unique_keys import COLLECTION_KEY, NO_COLLECTION, UniqueKey
-from .tags import TagsField, clean_tags
+from .tags import TagsField
 
 MAX_COLLECTION_NAME_LENGTH = 255
 MAX_TITLE_LENGTH = 1000
@@ -34,6 +35,7 @@ class AccessToken(Token):
 
     prefix = "bma"  # of the secrets
     owner_field = "user_group"
+    reads_owner = True
     # large fields, which authentication does not load
     owner_deferred = ("mapping", "properties")
     owner_copies = ("team_id", "environment")
@@ -103,7 +105,8 @@ class Collection(PublicIdModel):
         help_text=_("Unique within the user group."),
     )
 
-    objects = CollectionQuerySet.as_manager()
+    rows = CollectionQuerySet.as_manager()
+    objects = CollectionManager.from_queryset(CollectionQuerySet)()
 
     class Meta:
         verbose_name = _("collection")
@@ -195,7 +198,8 @@ class Bookmark(PublicIdModel):
         help_text=_("Remarks about the page."),
     )
 
-    objects = BookmarkQuerySet.as_manager()
+    rows = PublicIdQuerySet[Self].as_manager()
+    objects = BookmarkManager.from_queryset(PublicIdQuerySet)()
 
     class Meta:
         verbose_name = _("bookmark")
@@ -234,26 +238,20 @@ class Bookmark(PublicIdModel):
         to another user group.
         """
         bookmark = cls(user_group=user_group, **cls.cleaned_values(fields))
-        bookmark.validate_fields(["url", "title", "note"])
         bookmark.clean()
         return bookmark
 
-    @staticmethod
-    def cleaned_values(fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of these fields with the URL and the tags as they
-        are stored, and with the digest of the URL.
-
-        Raises ValidationError if the URL or a tag is invalid. The other values
-        are not checked.
-        """
-        values = dict(fields)
-        if "url" in values:
-            url = web_url.clean(values["url"])
-            values["url"] = url
-            values["url_digest"] = url.digest
-        if "tags" in values:
-            values["tags"] = clean_tags(values["tags"])
-        return values
+    @classmethod
+    def cleaned_values(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Also return the digest of the URL."""
+        cleaned = super().cleaned_values(values)
+        if "url" in cleaned:
+            url = web_url.parse(cleaned["url"])
+            cleaned["url"] = url
+            cleaned["url_digest"] = url.digest
+        if "created_at" in cleaned and cleaned["created_at"] > timezone.now():
+            raise ValidationError({"created_at": IN_FUTURE})
+        return cleaned
 
     @property
     def unique_key(self) -> UniqueKey:

@@ -2,7 +2,6 @@
 and access tokens.
 """
 
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -44,7 +43,7 @@ from usergroups.tokens.openapi import (
 )
 
 from . import exceptions
-from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES
+from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES, Record, write
 from .models import AccessToken, Bookmark, Collection
 from .public_ids import Duplicate
 from .serializers import (
@@ -355,6 +354,7 @@ REPORT = {
     "created": 1204,
     "updated": 0,
     "existing": 31,
+    "collections": 2,
     "refused": 1,
     "refusals": [{"reason": NO_SCHEME, "count": 1, "lines": [88]}],
     "unusable_dates": 2,
@@ -364,17 +364,17 @@ REPORT = {
     "stopped_at": None,
 }
 
-EXPORTED = Bookmark(
-    url="https://example.com/",
-    title="Example",
-    created_at=datetime(2026, 1, 31, tzinfo=UTC),
+EXPORTED = Record(
+    1, "https://example.com/", "Example", created_at="2026-01-31T00:00:00.000000Z"
 )
 EXPORT_EXAMPLES = {
-    MEDIA_TYPES[name]: "".join(module.write([EXPORTED]))
-    for name, module in EXPORT_FORMATS.items()
+    MEDIA_TYPES[name]: b"".join(write([EXPORTED], name)).decode()
+    for name in EXPORT_FORMATS
 }
 IMPORT_EXAMPLES = {
     **EXPORT_EXAMPLES,
+    MEDIA_TYPES["xbel"]: '<xbel><bookmark href="https://example.com/"/></xbel>',
+    MEDIA_TYPES["txt"]: "https://example.com/ | Example",
     ANY_FORMAT: '[{"href": "https://example.com/", "description": "Example"}]',
 }
 
@@ -384,7 +384,8 @@ import_bookmarks = file_operation(
     description=(
         "Takes a file of a browser, of another service or of an export as the body. "
         "The format is that of the Content-Type, which may also be "
-        "`application/json`, `application/x-ndjson` or `application/jsonlines`. With "
+        "`application/json`, `application/x-ndjson`, `application/jsonlines` or "
+        "`text/markdown`. With "
         "`format`, the body may have any Content-Type. Its `charset` names the file's "
         "encoding. Existing bookmarks are not changed without `update`, so the same "
         "file can be imported again after any error. An invalid record does not "
@@ -406,7 +407,9 @@ import_bookmarks = file_operation(
         INVALID_FORMAT,
         MissingField("format"),
         exceptions.InvalidCollection(),
-        exceptions.UnreadableImport("No bookmarks found. The file looks like CSV."),
+        exceptions.UnreadableImport(
+            "No bookmarks found. The file looks like CSV. Import it in the format csv."
+        ),
     ],
     failures={400: ImportFailureSerializer},
 )

@@ -3,11 +3,10 @@ that clients treat as opaque text.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
-from typing import Any, Self, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from django.db import models
@@ -15,14 +14,10 @@ from django.db.models import ProtectedError, RestrictedError
 from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
-from usergroups.db.compiled_statements import (
-    CompiledStatement,
-    compile_select,
-    parameters,
-)
+from usergroups.db.compiled_statements import select_statement
 from usergroups.db.deletion import ProtectingError
 from usergroups.db.models import DatedModel
-from usergroups.db.querysets import WritingQuerySet
+from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.events import Kind, record_call
 from usergroups.models import UserGroup
@@ -77,7 +72,7 @@ class PublicIdModel(DatedModel):
 
 
 class PublicIdQuerySet(WritingQuerySet[M]):
-    """Reads and writes the rows of a user group by their public id."""
+    """Records the deletions of rows of user groups."""
 
     recorded_fields = ("user_group",)
 
@@ -93,22 +88,38 @@ class PublicIdQuerySet(WritingQuerySet[M]):
             records.append(record)
         Deletion.objects.using(self.db).bulk_create(records)
 
-    def find_by_id(
-        self, user_group: UserGroup, public_id: object, *, for_write: bool = False
-    ) -> M | None:
-        """Return the user group's row with this id, or None.
+    def delete(self) -> tuple[int, dict[str, int]]:
+        rows = self.for_write()
+        return retry_on_conflict(rows._delete_by_user_group, rows.db)
 
-        With ``for_write``, read the database for writes.
+    delete.queryset_only = True  # type: ignore[attr-defined]
+
+    def _delete_by_user_group(self) -> tuple[int, dict[str, int]]:
+        """Delete the rows of one user group after the other.
+
+        Citus can lock rows only in a statement that names the user group.
         """
+        counts = Counter[str]()
+        user_groups = self.order_by().values_list("user_group", flat=True).distinct()
+        # PostgreSQL cannot lock the rows of such a query.
+        user_groups.query.select_for_update = False
+        for user_group in sorted(user_groups):
+            _, counts_by_model = self.filter(user_group=user_group)._delete()
+            counts.update(counts_by_model)
+        return counts.total(), dict(counts)
+
+
+class PublicIdManager(WritingManager[M]):
+    """Reads and writes the rows of a user group by their public id."""
+
+    def find_by_id(self, user_group: UserGroup, public_id: object) -> M | None:
+        """Return the user group's row with this id, or None."""
         key = parse_public_id(public_id)
         if key is None:
             return None
-        rows = self.for_write() if for_write else self
-        if rows.has_filters:
-            return rows.filter(user_group=user_group, pk=key).first()
-        select = _select_by_id(type(rows), rows.model, rows.db)
+        select = select_statement(self.model, self.db, "user_group", "id")
         found = select.execute(user_group=user_group, id=key)
-        return found[0] if found else None
+        return next(iter(found), None)
 
     def update_by_id(
         self,
@@ -125,20 +136,24 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         invalid, Duplicate if the change violates a uniqueness constraint, and
         IntegrityError if it refers to a row that has been deleted.
         """
-        candidate = self.model(user_group=user_group, **changes)
-        candidate.validate_fields(changes)
-        candidate.clean()
-        rows = self._with_id(user_group, public_id)
+        cleaned = self._cleaned_changes(changes)
+        self.model(user_group=user_group, **cleaned).clean()
+        rows = self.on_db_for_write()
+        key = {"user_group": user_group, "id": parse_public_id(public_id)}
 
         def refuse_duplicate() -> None:
-            key = rows._find_duplicate(user_group, changes)
-            if key is not None:
-                raise Duplicate(key, changes)
+            changed = rows.get(**key)
+            for name, value in cleaned.items():
+                setattr(changed, name, value)
+            duplicate = rows._find_duplicate(user_group, changed)
+            if duplicate is not None:
+                raise Duplicate(duplicate, changes)
 
         return retry_on_conflict(
-            lambda: rows._update_version(versions, **changes),
+            lambda: rows._update_by_key(key, versions, cleaned),
             rows.db,
             refuse_duplicate,
+            atomic=False,
         )
 
     def delete_by_id(
@@ -153,7 +168,9 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         ``updated_at`` is not among ``versions`` and, unlike ``delete()``,
         TooManyDependants if too many rows depend on it.
         """
-        self._with_id(user_group, public_id)._delete_version(versions)
+        rows = self.on_db_for_write().get_queryset()
+        key = parse_public_id(public_id)
+        rows.filter(user_group=user_group, pk=key)._delete_version(versions)
 
     def delete_by_ids(
         self, user_group: UserGroup, public_ids: Sequence[object]
@@ -164,7 +181,8 @@ class PublicIdQuerySet(WritingQuerySet[M]):
         host project refer to it.
         """
         keys = [parse_public_id(public_id) for public_id in public_ids]
-        rows = self.for_write().filter(user_group=user_group, pk__in=keys)
+        rows = self.on_db_for_write().get_queryset()
+        rows = rows.filter(user_group=user_group, pk__in=keys)
 
         def delete() -> set[UUID | None]:
             locked = rows.select_for_update().order_by("pk")
@@ -198,44 +216,8 @@ class PublicIdQuerySet(WritingQuerySet[M]):
             return error
         return True
 
-    def delete(self) -> tuple[int, dict[str, int]]:
-        rows = self.for_write()
-        return retry_on_conflict(rows._delete_by_user_group, rows.db)
-
-    delete.queryset_only = True  # type: ignore[attr-defined]
-
-    def _delete_by_user_group(self) -> tuple[int, dict[str, int]]:
-        """Delete the rows of one user group after the other.
-
-        Citus can lock rows only in a statement that names the user group.
-        """
-        counts = Counter[str]()
-        user_groups = self.order_by().values_list("user_group", flat=True).distinct()
-        # PostgreSQL cannot lock the rows of such a query.
-        user_groups.query.select_for_update = False
-        for user_group in sorted(user_groups):
-            _, counts_by_model = self.filter(user_group=user_group)._delete()
-            counts.update(counts_by_model)
-        return counts.total(), dict(counts)
-
-    def _with_id(self, user_group: UserGroup, public_id: object) -> Self:
-        """Filter the user group's row with this id, on the database for
-        writes.
-        """
-        key = parse_public_id(public_id)
-        return self.for_write().filter(user_group=user_group, pk=key)
-
-    def _find_duplicate(
-        self, user_group: UserGroup, changes: Mapping[str, object]
-    ) -> UUID | None:
-        """Return the key of the user group's row that the only row of this
-        queryset would duplicate with these changes, or None.
+    def _find_duplicate(self, user_group: UserGroup, changed: M) -> UUID | None:
+        """Return the key of the user group's row that this row, whose changes
+        are not saved, duplicates, or None.
         """
         raise NotImplementedError
-
-
-@cache
-def _select_by_id(queryset: Any, model: Any, using: str) -> CompiledStatement[Any]:
-    """Return the statement that reads a row of a user group by its id."""
-    rows = queryset(model, using=using)
-    return compile_select(rows.filter(**parameters(model, "user_group", "id")))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Func, Q, QuerySet, TextField, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Concat, StrIndex
+from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -61,9 +61,11 @@ class SearchPage(ScanPage["Bookmark"]):
             found = [contains(name, text) for name in fields]
             condition &= Q(*found, _connector=Q.OR)
             searched += StoredSize(*LARGE_FIELDS)
-        for tag in filters.get("tag", []):
+        tags = filters.get("tag", [])
+        for tag in tags:
             condition &= has_tag(tag)
-            searched += StoredSize("tags")
+        if tags:
+            searched += StoredSize("tags") * len(tags)
         # The text that is searched is smaller than a page.
         size_of_row = None if "q" in filters else SIZE
         super().__init__(
@@ -94,10 +96,18 @@ def contains(searched: str | Combinable, text: "Lowercase") -> Q:
 
 def has_tag(tag: str) -> Q:
     """Return the condition that a bookmark has the tag, in any letter case."""
-    border = Value("\n")
-    lines = Concat(border, "tags", border, output_field=TextField())
     line = Value(f"\n{tag}\n")
-    return contains(lines, Lowercase(line))
+    return contains(Lines("tags"), Lowercase(line))
+
+
+class Lines(Func):
+    """The text of tags, with a line break before the first and after the last.
+
+    With Django's Concat, a list with 50 tags takes twice as long to compile.
+    """
+
+    template = "('\n' || %(expressions)s || '\n')"
+    output_field = TextField()
 
 
 class Lowercase(Func):

@@ -23,7 +23,7 @@ from usergroups.api.cursors import CursorField
 from usergroups.api.envelopes import Envelope
 from usergroups.api.error_serializers import FailureSerializer
 from usergroups.api.fields import (
-    ColumnField,
+    OfRow,
     StrictBooleanField,
     StrictIntegerField,
     TextField,
@@ -43,7 +43,7 @@ from usergroups.tokens.serializers import TokenEnvelope
 
 from . import web_url
 from .deletions import Deletion
-from .exceptions import NO_SUCH_COLLECTION
+from .exceptions import IN_FUTURE, NO_SUCH_COLLECTION
 from .files import EXPORT_FORMATS, FORMATS
 from .models import (
     MAX_COLLECTION_NAME_LENGTH,
@@ -125,7 +125,7 @@ class TagsField(serializers.ListField):
 class PastTimestampField(TimestampField):
     """A time with an offset, as in RFC 3339, that is not in the future."""
 
-    default_error_messages = {"in_future": "The time is in the future."}
+    default_error_messages = {"in_future": IN_FUTURE}
 
     def to_internal_value(self, value: Any) -> datetime:
         time = super().to_internal_value(value)
@@ -134,23 +134,35 @@ class PastTimestampField(TimestampField):
         return time
 
 
+class TextOfRow(OfRow, serializers.CharField):
+    """A text of a bookmark."""
+
+
+class ListOfRow(OfRow, serializers.ListField):
+    """A list of a bookmark."""
+
+
+class TimeOfRow(OfRow, TimestampField):
+    """A time of a bookmark."""
+
+
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
     """A bookmark."""
 
-    id = ColumnField()
-    url = ColumnField(help_text="The URL exactly as it was sent.")
-    title = ColumnField(help_text="The title of the page. It may be empty.")
-    tags = serializers.ListField(
+    id = TextOfRow()
+    url = TextOfRow(help_text="The URL exactly as it was sent.")
+    title = TextOfRow(help_text="The title of the page. It may be empty.")
+    tags = ListOfRow(
         child=serializers.CharField(), help_text="The tags in the order of the request."
     )
-    note = ColumnField(help_text="The note. It may be empty.")
-    collection = ColumnField(
+    note = TextOfRow(help_text="The note. It may be empty.")
+    collection = TextOfRow(
         source="collection_id",
         allow_null=True,
         help_text="The id of the bookmark's collection, or null.",
     )
-    created_at = TimestampField()
-    updated_at = TimestampField(help_text="When the bookmark was last changed.")
+    created_at = TimeOfRow()
+    updated_at = TimeOfRow(help_text="When the bookmark was last changed.")
 
 
 class BookmarkUpdateSerializer(serializers.Serializer[Any]):
@@ -450,6 +462,7 @@ class ReportSerializer(serializers.Serializer[Any]):
     existing = serializers.IntegerField(
         help_text="The number of existing or repeated bookmarks that did not change."
     )
+    collections = serializers.IntegerField(help_text="The number of new collections.")
     refused = serializers.IntegerField(
         help_text="The number of records that were not imported."
     )

@@ -7,6 +7,8 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
+from usergroups.db.models import require_storable
+
 from .web_url import CONTROL_CHARACTER
 
 MAX_TAGS = 50  # of a bookmark
@@ -28,6 +30,7 @@ def clean_tag(tag: object) -> str:
         raise ValidationError(text % {"max": MAX_TAG_LENGTH}, "max_length")
     if CONTROL_CHARACTER.search(trimmed):
         raise ValidationError(_("The tag has control characters."), "invalid")
+    require_storable(trimmed)
     return trimmed
 
 

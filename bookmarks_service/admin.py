@@ -1,6 +1,6 @@
 """The admin of the operators' accounts and their roles."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -136,6 +136,19 @@ class AccountAdmin(
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
+
+    def get_deleted_objects(
+        self, objs: QuerySet[User] | Sequence[User], request: HttpRequest
+    ) -> Any:
+        """Refuse to delete accounts that have made changes, which nobody may
+        delete.
+
+        Django would come to the same result after it has rendered each change:
+        3 s for 900 of them.
+        """
+        if LogEntry.objects.filter(user__in=list(objs)).exists():
+            return [], {}, {str(LogEntry._meta.verbose_name)}, []
+        return super().get_deleted_objects(objs, request)
 
     def details(self, row: User) -> list[object]:
         return [row.get_full_name(), row.email]

@@ -2,6 +2,6 @@
 
 
 def begin_call(stack, limit, owner):
-    """Count a call of the owner until the ExitStack is closed."""
+    """Count a call of the owner, any key, until the ExitStack is closed."""
     limit.begin(owner)
     stack.callback(limit.end, owner)

@@ -30,6 +30,7 @@ MAY_IMPORT = {
         "usergroups.signals",
     ],
     "usergroups": [],
+    "bookmarks/files": [],
     "bookmarks": ["usergroups"],
     "bookmarks_service": ["usergroups", "bookmarks"],
 }
@@ -76,6 +77,11 @@ def test_imports_run_one_way(folder):
         for name in of_this_project
         if not any(is_within(name, package) for package in allowed)
     } == set()
+
+
+def test_the_files_are_read_and_written_without_django():
+    script = "import sys, bookmarks.files; sys.exit('django' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
 
 
 def test_the_benchmarks_can_be_imported():

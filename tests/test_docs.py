@@ -9,7 +9,7 @@ import pytest
 from django.core.management import get_commands
 from drf_spectacular.generators import SchemaGenerator
 
-from bookmarks.files.importing import read
+from bookmarks.files import read
 from bookmarks_service.postgresql_connections import SET_LIMITS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.documents import ROOT, blocks, names, page, rows, section

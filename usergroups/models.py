@@ -3,15 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Lower, Trim
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from .api.strict_json import check_object
 from .db.models import DatedModel, NotedModel
-from .db.stored_json import JSONObjectField, kept_json
-from .querysets import ErasingQuerySet, Scope, UserGroupQuerySet
+from .db.stored_json import JSONObjectField
+from .querysets import (
+    LARGE_FIELDS,
+    ErasingQuerySet,
+    Scope,
+    UserGroupManager,
+    UserGroupQuerySet,
+)
 from .tokens import secret_format
 from .tokens.models import Token
 
@@ -140,6 +147,14 @@ def new_user_group_token() -> str:
     return secret_format.generate(USER_GROUP_TOKEN_PREFIX)
 
 
+def is_data_source(value: object) -> bool:
+    """Return whether a schema id can be mapped to this value."""
+    # isinstance() would accept True as an integer.
+    if type(value) is int:
+        return True
+    return type(value) is str and 0 < len(value) <= MAX_DATA_SOURCE_LENGTH
+
+
 class UserGroup(NotedModel, DatedModel):
     """A customer of a team.
 
@@ -198,7 +213,8 @@ class UserGroup(NotedModel, DatedModel):
         help_text=_("Variables for dashboards and the SQL editor."),
     )
 
-    objects = UserGroupQuerySet.as_manager()
+    rows = UserGroupQuerySet.as_manager()
+    objects = UserGroupManager.from_queryset(UserGroupQuerySet)()
 
     class Meta:
         verbose_name = _("user group")
@@ -231,27 +247,24 @@ class UserGroup(NotedModel, DatedModel):
         listed = ", ".join(filter(None, identity))
         return f"{self.name} ({listed})"
 
+    @classmethod
+    def cleaned_values(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Also raise ValidationError for JSON that a call refuses."""
+        cleaned = super().cleaned_values(values)
+        for name in LARGE_FIELDS:
+            value = cleaned.get(name)
+            if value is None:
+                continue
+            try:
+                check_object(value)
+            except ValueError as error:
+                raise ValidationError({name: str(error)}) from None
+        if not all(map(is_data_source, cleaned.get("mapping", {}).values())):
+            text = "A data source is an integer, or a string of 1 to 255 characters."
+            raise ValidationError({"mapping": text})
+        return cleaned
+
     @property
     def scope(self) -> Scope:
         """The ``scope`` of the API tokens that give access to the group."""
         return {"team_id": self.team_id, "environment": self.environment}
-
-    def assign(self, values: Mapping[str, object]) -> bool:
-        """Set these fields without saving the instance, and return whether
-        they change. If so, set ``updated_at``.
-        """
-        changed = False
-        for name, value in values.items():
-            field: Any = self._meta.get_field(name)
-            # Compare the values to store.
-            before = field.pre_save(self, add=False)
-            setattr(self, name, value)
-            after = field.pre_save(self, add=False)
-            if isinstance(field, JSONObjectField):
-                after = kept_json(before, after)
-                setattr(self, name, after)
-            changed |= before != after
-        if not changed:
-            return False
-        self.updated_at = timezone.now()
-        return True

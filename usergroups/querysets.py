@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, cast
 
 from django.db import models
 from django.db.models.functions import Left
@@ -14,9 +13,8 @@ from django.utils import timezone
 from . import signals
 from .db.announcements import announce, announce_update
 from .db.bounded_reads import size_of_results
-from .db.compiled_statements import CompiledStatement, compile_update, parameters
 from .db.deletion import reverse_relations
-from .db.querysets import WritingQuerySet
+from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
 from .deletions import UserGroupDeletion
@@ -78,12 +76,7 @@ class ErasingQuerySet(WritingQuerySet[M]):
 
 
 class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
-    """Reads and writes user groups by ``provided_id``, the id that the client
-    assigned.
-
-    The argument ``scope`` is that of an ApiToken. ``versions`` are the accepted
-    values of ``updated_at``, or None for any.
-    """
+    """Records the deletions of user groups."""
 
     recorded_fields = ("team", "environment", "provided_id")
     event_lookup = "user_group"
@@ -100,109 +93,15 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
             for group in rows
         )
 
-    def in_scope(self, scope: Scope) -> "UserGroupQuerySet":
-        """Filter the groups of a team and environment, on the database for
-        writes.
-        """
-        return self.for_write().filter(**scope)
-
-    def existing_ids(self, provided_ids: Iterable[str], scope: Scope) -> set[str]:
-        """Return those of the ids that groups have, in one query."""
-        groups = self.in_scope(scope).filter(provided_id__in=provided_ids)
-        return set(groups.values_list("provided_id", flat=True))
-
-    def update_by_provided_id(
-        self,
-        provided_id: str,
-        scope: Scope,
-        versions: Sequence[datetime] | None = None,
-        **changes: object,
-    ) -> "UserGroup":
-        """Update the fields in ``changes`` and return the group.
-
-        Raises UserGroup.DoesNotExist or Modified.
-
-        Other fields are not written, so that concurrent updates of different
-        fields all take effect. The mapping is not loaded, because the response
-        to an update lacks it.
-        """
-        using = self.db_for_write
-        # Only the most common call uses a compiled statement, which has
-        # neither filters nor versions.
-        if self.has_filters or versions is not None or not changes:
-            groups = self.in_scope(scope).filter(provided_id=provided_id)
-            groups = groups.defer("mapping")
-            return retry_on_conflict(
-                lambda: groups._update_version(versions, **changes), using
-            )
-
-        key = {**scope, "provided_id": provided_id}
-        statement = _update_statement(
-            type(self), self.model, using, tuple(key), tuple(changes)
-        )
-
-        def update() -> "UserGroup":
-            now = timezone.now()
-            updated = statement.execute(**key, **changes, updated_at=now)
-            if not updated:
-                raise self.model.DoesNotExist
-            # Otherwise, the group had these values already.
-            if updated[0].updated_at == now:
-                announce_update(updated, using, changes)
-            return updated[0]
-
-        return retry_on_conflict(update, using, atomic=False)
-
     def get_by_token(self, token: str) -> "UserGroup":
         """Return the group with this user group token, which may be any text.
 
         Raises UserGroup.DoesNotExist.
         """
         # PostgreSQL refuses U+0000 and lone surrogates.
-        if not token.isprintable():
+        if not isinstance(token, str) or not token.isprintable():
             raise self.model.DoesNotExist
         return self.get(token=token)
-
-    def rotate_token(self, provided_id: str, scope: Scope) -> "UserGroup":
-        """Replace the group's token and return the group.
-
-        Raises UserGroup.DoesNotExist.
-        """
-        groups = self.in_scope(scope).filter(provided_id=provided_id)
-        new_token = self.model._meta.get_field("token").get_default()
-
-        def rotate() -> "UserGroup":
-            group = groups._update_version(versions=None, token=new_token)
-            announce(signals.rotated, [group], groups.db)
-            record_call(Kind.ROTATED, self.model, owners([group]), groups.db)
-            return group
-
-        return retry_on_conflict(rotate, groups.db)
-
-    def move_to_environment(
-        self, provided_id: str, scope: Scope, environment: str
-    ) -> "UserGroup":
-        """Move the group to another environment of its team and return it.
-
-        For API clients, the group is deleted in the old environment and
-        created in the new one: the deletion is recorded, and ``created_at``
-        becomes the time of the move. Its tokens get the new environment in the
-        same transaction.
-
-        Raises UserGroup.DoesNotExist or ProvidedIdTaken.
-        """
-        groups = self.in_scope(scope)
-
-        def refuse_duplicate() -> None:
-            others = self.in_scope({**scope, "environment": environment})
-            if others.filter(provided_id=provided_id).exists():
-                raise ProvidedIdTaken
-
-        return retry_on_conflict(
-            lambda: groups._move_to_environment(provided_id, environment),
-            groups.db,
-            refuse_duplicate,
-        )
 
     def _move_to_environment(self, provided_id: str, environment: str) -> "UserGroup":
         """Do what ``move_to_environment`` does, in the current transaction."""
@@ -223,76 +122,6 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
                 of_group.update(environment=environment)
         announce_update([group], self.db, ["environment"])
         return group
-
-    def delete_by_provided_id(
-        self,
-        provided_id: str,
-        scope: Scope,
-        versions: Sequence[datetime] | None = None,
-    ) -> None:
-        """Delete the group and its dependants, if its version is one of
-        ``versions`` or these are None.
-
-        Raises UserGroup.DoesNotExist, Modified or, unlike ``delete()``,
-        TooManyDependants.
-        """
-        groups = self.in_scope(scope).filter(provided_id=provided_id)
-        groups._delete_version(versions)
-
-    def get_or_add(
-        self, provided_id: str, scope: Scope, fields: Mapping[str, object]
-    ) -> tuple["UserGroup", bool]:
-        """Return the group with this id, and whether it was created with
-        ``fields``.
-
-        Raises IntegrityError if the team is deleted.
-        """
-        # The mapping may be large, and the response of the API lacks it.
-        groups = self.for_write().defer("mapping")
-        defaults = {"name": provided_id, **fields}
-        return retry_on_conflict(
-            lambda: groups.get_or_create(
-                **scope, provided_id=provided_id, defaults=defaults
-            ),
-            groups.db,
-        )
-
-    def estimate_upsert_size(
-        self, items: Sequence[Mapping[str, Any]], scope: Scope
-    ) -> int:
-        """Estimate the size of the groups that ``upsert(items, scope)`` will
-        return, in bytes of JSON.
-        """
-        ids = [item["provided_id"] for item in items]
-        groups = self.in_scope(scope).filter(provided_id__in=ids)
-        sizes = groups.values_list("provided_id", StoredSize(*LARGE_FIELDS))
-        return size_of_results(ids, dict(sizes), items)
-
-    def upsert(
-        self, items: Sequence[Mapping[str, Any]], scope: Scope
-    ) -> list[Upserted]:
-        """Update or create a group for each item.
-
-        An item is a dict of ``provided_id`` and any other fields. If several
-        items have the same id, later values override earlier ones. Either all
-        items are stored or none. Raises IntegrityError if the team is deleted.
-        """
-        groups = self.in_scope(scope)
-        # Merge the items of each group.
-        wanted: dict[str, dict[str, object]] = {}
-        for item in items:
-            wanted.setdefault(item["provided_id"], {}).update(item)
-        stored, created, changed = retry_on_conflict(
-            lambda: groups._upsert(wanted, scope), groups.db
-        )
-        results = []
-        for item in items:
-            key = item["provided_id"]
-            results.append(Upserted(stored[key], key in created, key in changed))
-            # Only the first item of a group counts as its write.
-            created.discard(key)
-            changed.discard(key)
-        return results
 
     def _upsert(
         self, wanted: dict[str, dict[str, object]], scope: Scope
@@ -322,8 +151,9 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         tokens = {group.token for group in new}
         created = {key for key in missing if stored[key].token in tokens}
         changed = []
+        now = timezone.now()
         for key, fields in wanted.items():
-            if key not in created and stored[key].assign(fields):
+            if key not in created and stored[key].assign(fields, now):
                 changed.append(stored[key])
         # All rows exist and are locked, so this only updates. It is ten times
         # as fast as bulk_update().
@@ -362,20 +192,174 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         return {group.provided_id: group for group in locked}
 
 
-@cache
-def _update_statement(
-    queryset: type[UserGroupQuerySet],
-    model: "type[UserGroup]",
-    using: str,
-    key: tuple[str, ...],
-    changes: tuple[str, ...],
-) -> "CompiledStatement[UserGroup]":
-    """Return the statement that updates a group. Each combination of arguments
-    is compiled once.
+class UserGroupManager(WritingManager["UserGroup"]):
+    """Reads and writes user groups by ``provided_id``, the id that the client
+    assigned.
 
-    ``key`` names the fields that select the group, and ``changes`` the fields
-    to set. The statement takes the values of these fields and of
-    ``updated_at``.
+    The argument ``scope`` is that of an ApiToken.
     """
-    groups = queryset(model, using=using).filter(**parameters(model, *key))
-    return compile_update(groups, changes, deferred=("mapping",))
+
+    changeable = frozenset({"name", "mapping", "properties", "notes"})
+    # The responses to updates lack it.
+    deferred_after_update = ("mapping",)
+
+    def in_scope(self, scope: Scope) -> "UserGroupQuerySet":
+        """Filter the groups of a team and environment, on the database for
+        writes.
+        """
+        groups = cast(UserGroupQuerySet, self.on_db_for_write().get_queryset())
+        return groups.filter(**scope)
+
+    def _key(self, provided_id: str, scope: Scope) -> dict[str, object]:
+        """Return the fields by which a group is found.
+
+        Raises ValidationError if no group can have this id.
+        """
+        self.model.cleaned_values({"provided_id": provided_id})
+        return {**scope, "provided_id": provided_id}
+
+    def existing_ids(self, provided_ids: Iterable[str], scope: Scope) -> set[str]:
+        """Return those of the ids that groups have, in one query."""
+        groups = self.in_scope(scope).filter(provided_id__in=provided_ids)
+        return set(groups.values_list("provided_id", flat=True))
+
+    def update_by_provided_id(
+        self,
+        provided_id: str,
+        scope: Scope,
+        versions: Sequence[datetime] | None = None,
+        **changes: object,
+    ) -> "UserGroup":
+        """Update the fields in ``changes`` and return the group.
+
+        Raises UserGroup.DoesNotExist or Modified.
+
+        Other fields are not written, so that concurrent updates of different
+        fields all take effect.
+        """
+        cleaned = self._cleaned_changes(changes)
+        groups = self.on_db_for_write()
+        key = self._key(provided_id, scope)
+        return retry_on_conflict(
+            lambda: groups._update_by_key(key, versions, cleaned),
+            groups.db,
+            atomic=False,
+        )
+
+    def rotate_token(self, provided_id: str, scope: Scope) -> "UserGroup":
+        """Replace the group's token and return the group.
+
+        Raises UserGroup.DoesNotExist.
+        """
+        groups = self.on_db_for_write()
+        key = self._key(provided_id, scope)
+        new_token = self.model._meta.get_field("token").get_default()
+
+        def rotate() -> "UserGroup":
+            group = groups._update_by_key(key, None, {"token": new_token})
+            announce(signals.rotated, [group], groups.db)
+            record_call(Kind.ROTATED, self.model, owners([group]), groups.db)
+            return group
+
+        return retry_on_conflict(rotate, groups.db)
+
+    def move_to_environment(
+        self, provided_id: str, scope: Scope, environment: str
+    ) -> "UserGroup":
+        """Move the group to another environment of its team and return it.
+
+        For API clients, the group is deleted in the old environment and
+        created in the new one: the deletion is recorded, and ``created_at``
+        becomes the time of the move. Its tokens get the new environment in the
+        same transaction.
+
+        Raises UserGroup.DoesNotExist or ProvidedIdTaken.
+        """
+        self._key(provided_id, scope)
+        self.model.cleaned_values({"environment": environment})
+        groups = self.in_scope(scope)
+
+        def refuse_duplicate() -> None:
+            others = self.in_scope({**scope, "environment": environment})
+            if others.filter(provided_id=provided_id).exists():
+                raise ProvidedIdTaken
+
+        return retry_on_conflict(
+            lambda: groups._move_to_environment(provided_id, environment),
+            groups.db,
+            refuse_duplicate,
+        )
+
+    def delete_by_provided_id(
+        self,
+        provided_id: str,
+        scope: Scope,
+        versions: Sequence[datetime] | None = None,
+    ) -> None:
+        """Delete the group and its dependants, if its version is one of
+        ``versions`` or these are None.
+
+        Raises UserGroup.DoesNotExist, Modified or, unlike ``delete()``,
+        TooManyDependants.
+        """
+        groups = self.in_scope(scope)
+        key = self._key(provided_id, scope)
+        groups.filter(**key)._delete_version(versions)
+
+    def get_or_add(
+        self, provided_id: str, scope: Scope, fields: Mapping[str, object]
+    ) -> tuple["UserGroup", bool]:
+        """Return the group with this id, and whether it was created with
+        ``fields``.
+
+        Raises IntegrityError if the team is deleted.
+        """
+        # The mapping may be large, and the response of the API lacks it.
+        groups = self.on_db_for_write().defer("mapping")
+        defaults = {"name": provided_id, **fields, "provided_id": provided_id}
+        self.model.cleaned_values(defaults)
+        return retry_on_conflict(
+            lambda: groups.get_or_create(
+                **scope, provided_id=provided_id, defaults=defaults
+            ),
+            groups.db,
+        )
+
+    def estimate_upsert_size(
+        self, items: Sequence[Mapping[str, Any]], scope: Scope
+    ) -> int:
+        """Estimate the size of the groups that ``upsert(items, scope)`` will
+        return, in bytes of JSON.
+        """
+        ids = [item["provided_id"] for item in items]
+        groups = self.in_scope(scope).filter(provided_id__in=ids)
+        sizes = groups.values_list("provided_id", StoredSize(*LARGE_FIELDS))
+        return size_of_results(ids, dict(sizes), items)
+
+    def upsert(
+        self, items: Sequence[Mapping[str, Any]], scope: Scope
+    ) -> list[Upserted]:
+        """Update or create a group for each item.
+
+        An item is a dict of ``provided_id`` and any other fields. If several
+        items have the same id, later values override earlier ones. Either all
+        items are stored or none. Raises IntegrityError if the team is deleted.
+        """
+        groups = self.in_scope(scope)
+        for item in items:
+            self.model.cleaned_values(item)
+        # Merge the items of each group.
+        wanted: dict[str, dict[str, object]] = {}
+        for item in items:
+            wanted.setdefault(item["provided_id"], {}).update(item)
+        stored, created, changed = retry_on_conflict(
+            lambda: groups._upsert(wanted, scope), groups.db
+        )
+        results = []
+        for item in items:
+            key = item["provided_id"]
+            results.append(Upserted(stored[key], key in created, key in changed))
+            # Only the first item of a group counts as its write.
+            created.discard(key)
+            changed.discard(key)
+        return results

@@ -136,9 +136,7 @@ class RotateUserGroupTokenView(ApiTokenView):
 
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
-        # The response has no mapping.
-        user_groups = UserGroup.objects.defer("mapping")
-        user_group = user_groups.rotate_token(
+        user_group = UserGroup.objects.rotate_token(
             scope=self.token.scope, **self.validated()
         )
         return self.respond({"user_group": user_group}, etag_of=user_group)

@@ -32,7 +32,8 @@ class CollectionAdmin(MergingAdmin, DistributedAdmin[Collection]):
     empty_text = _("Applications create collections with POST /v1/collections.")
     deletion_note = _(
         "The bookmarks are kept, without a collection. If bookmarks become duplicates, "
-        "only the oldest is kept."
+        "only the oldest is kept. It gets the tags of the others, up to 50 in all, and "
+        "a title and a note of theirs if it has none."
     )
 
     def get_search_results(

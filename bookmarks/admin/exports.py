@@ -16,9 +16,14 @@ from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
+from bookmarks.exports import (
+    StorageUnavailable,
+    download,
+    load,
+    record_export,
+    write,
+)
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
-from bookmarks.files.exporting import StorageUnavailable, download, load
-from bookmarks.files.import_events import record_export
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.pages import change_url
 from usergroups.api import conf as usergroups_conf
@@ -93,9 +98,8 @@ def export(user_group: UserGroup, format_name: str) -> HttpResponseBase:
     # Close the generator also after an error, because it keeps a transaction
     # open.
     with closing(load(user_group)) as items:
-        text = EXPORT_FORMATS[format_name].write(items)
         return download(
-            text,
+            write(items, format_name),
             deadline,
             content_type=MEDIA_TYPES[format_name],
             headers={"Content-Disposition": disposition},

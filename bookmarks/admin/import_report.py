@@ -1,16 +1,12 @@
 """The report of an import that the admin shows."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from django.utils.text import capfirst
 
-from bookmarks.files import positions
-from bookmarks.files.import_events import refused_lines
-from bookmarks.files.report import Report
+from bookmarks.import_report import Report, positions, refused_lines
 from usergroups.models import UserGroup
-
-MAX_COLLECTIONS = 200  # names of new collections
 
 
 @dataclass(kw_only=True)
@@ -20,8 +16,6 @@ class DetailedReport(Report):
     user_group: UserGroup
     format_name: str
     dry_run: bool
-    collections: list[str] = field(default_factory=list)
-    """The names of new collections."""
 
     @property
     def refused_places(self) -> list[tuple[str, str]]:

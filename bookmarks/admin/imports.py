@@ -12,16 +12,21 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern
-from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks import conf
-from bookmarks.files import FORMATS, guess_format
-from bookmarks.files.content import UnreadableFile, open_content
-from bookmarks.files.decoding import encoding_name
-from bookmarks.files.importing import read, rolled_back_if, store
+from bookmarks.files import (
+    FORMATS,
+    UnreadableFile,
+    encoding_name,
+    find_format,
+    open_content,
+    read,
+)
+from bookmarks.import_report import translated
+from bookmarks.imports import rolled_back_if, store
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import autocomplete_field, set_query_params
 from usergroups.admin_tools.pages import let_browsers_go_back
@@ -31,7 +36,7 @@ from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
 from .collections import USER_GROUP_PARAM
-from .import_report import MAX_COLLECTIONS, DetailedReport
+from .import_report import DetailedReport
 from .owned import OwnedAdmin
 
 logger = logging.getLogger(__name__)
@@ -94,7 +99,7 @@ class ImportForm(forms.Form):
         try:
             return encoding_name(label)
         except ValueError as error:
-            raise forms.ValidationError(str(error)) from None
+            raise forms.ValidationError(translated(error.args[0])) from None
 
     def clean_collection(self) -> Collection | None:
         collection: Collection | None = self.cleaned_data["collection"]
@@ -123,15 +128,10 @@ class ImportForm(forms.Form):
             return values
         try:
             values["content"], name = open_content(file.file, str(file.name), limit)
+            values["format"] = find_format(name, values["content"])
         except UnreadableFile as error:
-            self.add_error("file", str(error))
+            self.add_error("file", translated(error.problem))
             return values
-        values["format"] = guess_format(name)
-        if values["format"] is None:
-            text = gettext(
-                "The file extension is not supported. Use one of: %(extensions)s."
-            )
-            self.add_error("file", text % {"extensions": ", ".join(FORMATS)})
         return values
 
 
@@ -224,8 +224,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
 
 
 def store_records(values: dict[str, Any], report: DetailedReport) -> None:
-    """Store the bookmarks of the file, and report the new collections."""
-    begin = timezone.now()
+    """Store the bookmarks of the file."""
     records = read(values["content"], report.format_name, values["encoding"])
     deadline = Deadline(usergroups_conf.call_time_limit())
     store(
@@ -236,7 +235,3 @@ def store_records(values: dict[str, Any], report: DetailedReport) -> None:
         values["update"],
         deadline=deadline,
     )
-    collections = report.user_group.collections.for_write()
-    new = collections.filter(created_at__gte=begin).order_by("name")
-    names = new.values_list("name", flat=True)
-    report.collections = list(names[:MAX_COLLECTIONS])

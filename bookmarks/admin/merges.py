@@ -67,10 +67,9 @@ class MergingAdmin(OwnedAdmin[Collection]):
         _("Merge %(rows)s"),
         _(
             "The bookmarks move to the collection that stays, and the other "
-            "collections are deleted. If several bookmarks have the same URL, the one "
-            "in the collection that stays, or else the oldest, is kept. It gets the "
-            "tags of the others, up to 50 in all, and a note of theirs if it has none; "
-            "the others are deleted. This cannot be undone."
+            "collections are deleted. If several bookmarks have the same URL, only the "
+            "oldest is kept. It gets the tags of the others, up to 50 in all, and a "
+            "title and a note of theirs if it has none. This cannot be undone."
         ),
         MergeForm,
         irreversible=True,

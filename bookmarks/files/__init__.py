@@ -1,30 +1,70 @@
-"""Import and export of bookmarks as files.
+"""Read and write files of bookmarks, without Django.
 
 The formats are those of browsers, of other bookmark services and of this one.
+``python -m bookmarks.files FILE`` prints what is read from a file.
 """
 
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
+from typing import BinaryIO
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from . import comma_separated, json_bookmarks, jsonl, netscape, url_lists, xbel
+from .content import open_content
+from .dates import NO_DATES, parse_date
+from .decoding import encoding_name, open_text
+from .kinds import SIZE, kind_of, refusal
+from .problems import Problem, UnreadableFile
+from .programs import EXPORT
+from .records import (
+    CollectionRecord,
+    FileRecord,
+    InvalidRecord,
+    Record,
+    WrittenRecord,
+)
 
-from . import comma_separated, json_bookmarks, jsonl, netscape
-from .report import Refusal
+__all__ = [
+    "ANY_FORMAT",
+    "EXPORT_FORMATS",
+    "FORMATS",
+    "FORMATS_BY_TYPE",
+    "MEDIA_TYPES",
+    "NO_DATES",
+    "CollectionRecord",
+    "FileRecord",
+    "InvalidRecord",
+    "Problem",
+    "Record",
+    "UnreadableFile",
+    "WrittenRecord",
+    "encoding_name",
+    "find_format",
+    "guess_format",
+    "open_content",
+    "parse_date",
+    "read",
+    "write",
+]
 
-# The module of each format that can be written. ``write(items)`` yields the
+# The module of each format that can be written. ``write(records)`` yields the
 # text of a file in constant memory.
 EXPORT_FORMATS = {"html": netscape, "jsonl": jsonl, "csv": comma_separated}
 
 # The module of each format that can be read. ``read(text)`` yields the records
 # of a seekable text in constant memory.
-FORMATS = {**EXPORT_FORMATS, "json": json_bookmarks}
+FORMATS = {
+    **EXPORT_FORMATS,
+    "json": json_bookmarks,
+    "xbel": xbel,
+    "txt": url_lists,
+}
 
 FORMATS_BY_EXTENSION = {
-    ".html": "html",
+    **{f".{name}": name for name in FORMATS},
     ".htm": "html",
-    ".jsonl": "jsonl",
-    ".csv": "csv",
-    ".json": "json",
+    ".md": "txt",
+    # A copy of the file in a profile of Chrome.
+    ".bak": "json",
 }
 
 MEDIA_TYPES = {
@@ -32,16 +72,16 @@ MEDIA_TYPES = {
     "jsonl": "application/jsonl",
     "csv": "text/csv",
     "json": "application/json",
+    "xbel": "application/xbel+xml",
+    "txt": "text/plain",
 }
 
 FORMATS_BY_TYPE = {
-    "text/html": "html",
-    "application/jsonl": "jsonl",
-    "text/csv": "csv",
-    "application/json": "json",
+    **{media_type: name for name, media_type in MEDIA_TYPES.items()},
     # Other programs use these media types for JSON Lines.
     "application/x-ndjson": "jsonl",
     "application/jsonlines": "jsonl",
+    "text/markdown": "txt",
 }
 
 # The media type of files in any format.
@@ -57,18 +97,58 @@ def guess_format(file_name: str) -> str | None:
     return FORMATS_BY_EXTENSION.get(path.suffix)
 
 
-def positions(format_name: str, refusal: Refusal) -> str:
-    """Describe for people where in a file the refused records are.
+def find_format(file_name: str, content: BinaryIO) -> str:
+    """Return the name of the format of a file by its name, or else by its
+    content.
 
-    These are the numbers of bookmarks in JSON, and of lines in other formats.
+    Raises UnreadableFile if it has none of the formats.
     """
-    numbers = ", ".join(map(str, refusal.lines))
-    unlisted = refusal.count - len(refusal.lines)
-    if unlisted:
-        text = _("%(numbers)s and %(count)s more")
-        numbers = text % {"numbers": numbers, "count": unlisted}
-    if format_name == "json":
-        text = ngettext("bookmark %(numbers)s", "bookmarks %(numbers)s", refusal.count)
-    else:
-        text = ngettext("line %(numbers)s", "lines %(numbers)s", refusal.count)
-    return text % {"numbers": numbers}
+    by_name = guess_format(file_name)
+    if by_name:
+        return by_name
+    kind = kind_of(content.read(SIZE))
+    content.seek(0)
+    if not kind.format:
+        raise UnreadableFile(refusal(kind))
+    return kind.format
+
+
+def read(
+    file: BinaryIO, file_format: str, encoding: str | None = None
+) -> Iterator[FileRecord]:
+    """Yield the records of a file in this format, which is read in constant
+    memory and closed.
+
+    ``encoding`` is the name of its encoding, as returned by ``encoding_name``;
+    by default, the file declares it. Raises UnreadableFile after the last
+    record if the rest of the file cannot be read, or if there is no bookmark.
+    Only a file that is an export by its beginning may have nothing but empty
+    folders.
+    """
+    kind = kind_of(file.read(SIZE))
+    file.seek(0)
+    # The types of the records.
+    found = set()
+    with open_text(file, encoding, file_format) as text:
+        beginning = text.read(SIZE)
+        text.seek(0)
+        # A client has sent the file as a string in JSON, in which escaped URLs
+        # may look valid.
+        is_string = file_format in ("html", "txt") and beginning.lstrip()[:1] == '"'
+        for record in () if is_string else FORMATS[file_format].read(text):
+            found.add(type(record))
+            yield record
+    if Record in found:
+        return
+    has_reasons = InvalidRecord in found and kind.format == file_format
+    has_folders = CollectionRecord in found and EXPORT.search(beginning)
+    if not has_reasons and not has_folders:
+        raise UnreadableFile(refusal(kind, file_format))
+
+
+def write(records: Iterable[WrittenRecord], file_format: str) -> Iterator[bytes]:
+    """Yield the bytes of a file in this format, which is written in constant
+    memory.
+    """
+    for text in EXPORT_FORMATS[file_format].write(records):
+        yield text.encode()

@@ -4,8 +4,6 @@ import re
 from functools import reduce
 from hashlib import sha256
 
-from bookmarks.models import MAX_COLLECTION_NAME_LENGTH
-
 SEPARATOR = " / "
 
 # Matches slashes in the name of a folder that could be mistaken for a
@@ -52,7 +50,7 @@ def split_path(path: str) -> list[str] | None:
     return None
 
 
-def shortened(name: str, length: int = MAX_COLLECTION_NAME_LENGTH) -> str:
+def shortened(name: str, length: int) -> str:
     """Return the name, shortened if it has more than ``length`` characters.
 
     A shortened name ends with a digest of the whole name, so that different

@@ -1,43 +1,30 @@
-"""Open the content of a file to import, which may be in a ZIP."""
+"""Open the content of a file, which may be in a ZIP."""
 
 import re
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from errno import EINVAL
 from functools import partial
-from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from django.conf import settings
-from django.utils.translation import gettext as _
+from .decoding import CHUNK_SIZE
+from .kinds import SIZE, XLSX, binary_kind, refusal
+from .problems import Problem, UnreadableFile, gettext_noop
 
-from usergroups.api.bodies import CHUNK_SIZE
-
-MAX_MEMORY = 1024 * 1024  # bytes; a larger file is kept on the disk
 MAX_ZIP_ENTRIES = 1000
 
-# How binary files begin, such as those in which browsers keep bookmarks.
-BINARY_MAGIC = re.compile(
-    rb"""
-    \x1f\x8b                # gzip
-    | BZh[1-9]1AY&SY        # bzip2
-    | \xfd7zXZ\0            # XZ
-    | \x28\xb5\x2f\xfd      # Zstandard
-    | 7z\xbc\xaf\x27\x1c    # 7-Zip
-    | Rar!\x1a
-    | SQLite\ format\ 3\0   # the database of Firefox
-    | mozLz40\0             # a backup of Firefox
-    | bplist00              # the property list of Safari
-    | %PDF-
-    """,
-    re.VERBOSE,
-)
 BEGINNING_OF_ZIP = b"PK\x03\x04"
 ZIP_ENTRY = b"PK\x01\x02"
 
+# A file in each spreadsheet of Excel.
+EXCEL_ENTRY = "xl/workbook.xml"
+# The file with the bookmarks in the ZIPs of Safari, Takeout, Pocket and
+# Omnivore.
+BOOKMARKS_ENTRY = re.compile(
+    r"(?:.*/)?(bookmarks\.html|part_\d+\.csv|metadata_\w+\.json)", re.IGNORECASE
+)
 
 DAMAGED_ZIP_ERRORS = (
     BadZipFile,
@@ -53,10 +40,6 @@ DAMAGED_ZIP_ERRORS = (
 """What the module zipfile raises for a file with wrong offsets, names or data."""
 
 
-class UnreadableFile(Exception):
-    """The rest of a file cannot be read. The argument is the reason."""
-
-
 def open_content(
     file: BinaryIO, name: str, limit: int | None = None
 ) -> tuple[BinaryIO, str]:
@@ -66,11 +49,11 @@ def open_content(
     in it, which may have up to ``limit`` bytes. Raises UnreadableFile if the
     file is binary, or a ZIP that cannot be read.
     """
-    beginning = file.read(16)
+    beginning = file.read(SIZE)
     file.seek(0)
-    if BINARY_MAGIC.match(beginning):
-        problem = _("The file is binary. Only text, or a ZIP of it, can be read.")
-        raise UnreadableFile(problem)
+    kind = binary_kind(beginning)
+    if kind:
+        raise UnreadableFile(refusal(kind))
     if not beginning.startswith(BEGINNING_OF_ZIP):
         return file, name
     try:
@@ -80,17 +63,8 @@ def open_content(
         # errors of the system are those of the disk.
         if isinstance(error, OSError) and error.errno != EINVAL:
             raise
-        raise UnreadableFile(_("The ZIP is damaged or encrypted.")) from None
-
-
-@contextmanager
-def copied(parts: Iterable[bytes]) -> Iterator[BinaryIO]:
-    """Open a temporary file with these bytes, from its beginning."""
-    folder = settings.FILE_UPLOAD_TEMP_DIR
-    with SpooledTemporaryFile(MAX_MEMORY, dir=folder) as file:
-        file.writelines(parts)
-        file.seek(0)
-        yield cast(BinaryIO, file)
+        problem = gettext_noop("The ZIP is damaged or encrypted.")
+        raise UnreadableFile(Problem(problem)) from None
 
 
 def chunks(file: BinaryIO) -> Iterator[bytes]:
@@ -112,13 +86,12 @@ def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
         ]
         number = len(contained)
     if number != 1:
-        problem = _("A ZIP must contain one file, but this one contains %(number)s.")
-        raise UnreadableFile(problem % {"number": number})
+        raise UnreadableFile(_refusal([entry.filename for entry in contained], number))
     [entry] = contained
     # ZipFile reads no more than this number of bytes.
     if limit is not None and entry.file_size > limit:
-        problem = _("The file in the ZIP is larger than %(max)s bytes.")
-        raise UnreadableFile(problem % {"max": limit})
+        problem = gettext_noop("The file in the ZIP is larger than %(max)s bytes.")
+        raise UnreadableFile(Problem(problem, max=limit))
     # ZipFile would decompress other methods in pieces of any size.
     if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         # The caller reports it as a damaged ZIP.
@@ -128,3 +101,22 @@ def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
     deque(chunks(content), maxlen=0)
     content.seek(0)
     return content, entry.filename
+
+
+def _refusal(names: list[str], number: int) -> Problem:
+    """Return what to do with a ZIP that has several files or none."""
+    if EXCEL_ENTRY in names:
+        return refusal(XLSX)
+    found = next(filter(None, map(BOOKMARKS_ENTRY.fullmatch, names)), None)
+    if found:
+        text = gettext_noop(
+            "A ZIP must contain one file, but this one contains %(number)s. Unpack it "
+            "and import the file with the bookmarks, %(name)s, never the whole ZIP, "
+            "because it may contain passwords."
+        )
+        return Problem(text, number=number, name=found[0])
+    text = gettext_noop(
+        "A ZIP must contain one file, but this one contains %(number)s. Unpack it and "
+        "import the file with the bookmarks."
+    )
+    return Problem(text, number=number)

@@ -13,9 +13,10 @@ from functools import partial
 from typing import BinaryIO, TextIO
 
 import webencodings
-from django.utils.translation import gettext as _
 
-from usergroups.api.bodies import CHUNK_SIZE
+from .problems import Problem, gettext_noop
+
+CHUNK_SIZE = 64 * 1024
 
 # In characters: of a line of JSON Lines, or of a row of CSV.
 MAX_LINE = 1024 * 1024
@@ -44,6 +45,11 @@ DECLARATION = re.compile(
     re.ASCII | re.DOTALL | re.IGNORECASE | re.VERBOSE,
 )
 
+# Matches the declaration of an XML file.
+XML_DECLARATION = re.compile(
+    r"""\s*<\?xml[^>]*\sencoding\s*=\s*["'](?P<label>[^"'>]+)"""
+)
+
 # The name of an error handler that replaces what cannot be decoded by a lone
 # surrogate. Python's own handler "surrogateescape" fails for ASCII bytes,
 # which can be invalid in some encodings.
@@ -63,17 +69,21 @@ def encoding_name(label: str) -> str:
     """
     encoding = webencodings.lookup(label)
     if encoding is None or encoding.name in NOT_FOR_TEXT:
-        problem = _("%(label)s is not the name of an encoding of text.")
-        raise ValueError(problem % {"label": label})
+        problem = gettext_noop("%(label)s is not the name of an encoding of text.")
+        raise ValueError(Problem(problem, label=label))
     return str(encoding.name)
 
 
-def declared_in_html(beginning: bytes) -> str | None:
-    """Return the encoding that the beginning of an HTML file declares.
+# What declares the encoding of a file, by its format.
+DECLARATIONS = {"html": DECLARATION, "xbel": XML_DECLARATION}
+
+
+def declared_encoding(beginning: bytes, pattern: re.Pattern[str]) -> str | None:
+    """Return the encoding that the beginning of a file declares.
 
     Return None if it declares none that is known.
     """
-    for declaration in DECLARATION.finditer(beginning.decode("latin-1")):
+    for declaration in pattern.finditer(beginning.decode("latin-1")):
         label = declaration["label"]
         if label is None:
             continue
@@ -88,24 +98,24 @@ def declared_in_html(beginning: bytes) -> str | None:
 
 
 def open_text(
-    file: BinaryIO, encoding: str | None = None, is_html: bool = False
+    file: BinaryIO, encoding: str | None = None, file_format: str = ""
 ) -> io.TextIOWrapper:
     """Return the text of a file, without its byte order mark.
 
     The encoding is, in this order, that of the byte order mark, the one with
-    the name ``encoding``, the one that the first 1,024 bytes of HTML declare,
-    or UTF-8. Bytes that cannot be decoded become lone surrogates, so that
+    the name ``encoding``, the one that the first 1,024 bytes of HTML or XML
+    declare, or UTF-8. Bytes that cannot be decoded become lone surrogates, so that
     their records can be refused. Line endings are kept, except in HTML.
 
     ``file`` is closed with the text, which is seekable if the file is.
     """
     stream = io.BufferedReader(file, CHUNK_SIZE)  # type: ignore[type-var]
     beginning = stream.peek()[:1024]
-    if is_html and encoding is None:
-        encoding = declared_in_html(beginning)
+    if file_format in DECLARATIONS and encoding is None:
+        encoding = declared_encoding(beginning, DECLARATIONS[file_format])
     codec = _codec_name(beginning, encoding or "utf-8")
     # In HTML, replace CR and CR LF by LF, as browsers do.
-    newline = None if is_html else ""
+    newline = None if file_format == "html" else ""
     return io.TextIOWrapper(stream, codec, errors=UNDECODABLE, newline=newline)
 
 

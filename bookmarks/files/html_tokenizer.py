@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import TextIO
 
-from django.utils.translation import gettext as _
-
 from .character_references import decode_attribute
 from .decoding import read_chunks
+from .problems import Problem, gettext_noop
 
 MAX_TAG_LENGTH = 256 * 1024  # characters; a tag may contain an icon
 
@@ -59,8 +58,9 @@ ATTRIBUTE = re.compile(
     re.VERBOSE,
 )
 
-# A "<" at the end of what has been read may begin a tag.
-MARKUP = re.compile(r"<(?:[a-zA-Z!?/]|\Z)")
+# A "<" at the end of what has been read may begin a tag. A text such as
+# "</dev/null" does not, although in a browser it swallows the next tag.
+MARKUP = re.compile(r"<(?!/[a-zA-Z][^<>]*+<)(?:[a-zA-Z!?/]|\Z)")
 BEGINNING_OF_TAG = re.compile(r"</?[a-zA-Z]")
 
 # The ends of comments are searched after "<!". Therefore "<!-->" ends at once,
@@ -74,8 +74,8 @@ END_OF_BOGUS_COMMENT = re.compile(">|(?s:.)(?=<)")
 class HtmlTokenizer:
     """Yields the tokens of a file.
 
-    A token is a run of text, a match of TAG, or a ValueError for what cannot
-    be read.
+    A token is a run of text, a match of TAG, or a Problem for what cannot be
+    read.
 
     It reads like a browser's tokenizer, except where that could swallow the
     rest of a file: in a title, heading or description (see ``is_in_text``), a
@@ -95,7 +95,7 @@ class HtmlTokenizer:
         # The number of the line on which that comment begins.
         self.comment_line = 0
 
-    def __iter__(self) -> Iterator[str | re.Match[str] | ValueError]:
+    def __iter__(self) -> Iterator[str | re.Match[str]]:
         buffer = ""
         for chunk in read_chunks(self.file):
             buffer += chunk
@@ -111,19 +111,19 @@ class HtmlTokenizer:
                 position = end
             buffer = buffer[position:]
             if len(buffer) > MAX_TAG_LENGTH:
-                problem = _("A tag is longer than %(max)s characters.")
-                yield ValueError(problem % {"max": MAX_TAG_LENGTH})
+                problem = gettext_noop("A tag is longer than %(max)s characters.")
+                yield Problem(problem, max=MAX_TAG_LENGTH)
                 self.line += buffer.count("\n")
                 buffer = ""
         if self.end_of_comment is not None:
             self.line = self.comment_line
-            problem = _(
+            problem = gettext_noop(
                 "A comment begins here and does not end, so the rest of the file "
                 "cannot be read."
             )
-            yield ValueError(problem)
+            yield Problem(problem)
         elif BEGINNING_OF_TAG.match(buffer):
-            yield ValueError(_("The file ends within a tag."))
+            yield Problem(gettext_noop("The file ends within a tag."))
         elif buffer:
             yield buffer
 

@@ -20,23 +20,26 @@ from decimal import Decimal
 from typing import Any, NamedTuple, TextIO
 
 import ijson
-from django.utils.translation import gettext as _
 
-from .content import UnreadableFile
 from .decoding import read_chunks
-from .field_names import NAMES, NESTED, ObjectReader, means_something, normalized
+from .fields import ObjectReader, means_something, normalized
 from .json_folders import (
     LIST_KEYS,
-    LISTS,
     NEEDED_KEYS,
-    NOT_BOOKMARKS,
     OBJECT_KEYS,
-    ROOTS,
-    SEPARATOR_TYPE,
-    TAGS_FOLDER,
     Folders,
     has_list,
     root_of,
+)
+from .problems import Problem, UnreadableFile, gettext_noop
+from .programs import (
+    BROWSER_FOLDERS,
+    FIREFOX_SEPARATOR,
+    FIREFOX_TAGS,
+    KARAKEEP_CONTENT,
+    KARAKEEP_LISTS,
+    NAMES,
+    NOT_BOOKMARKS,
 )
 from .records import CollectionRecord, FileRecord, InvalidRecord, JsonValue, Record
 
@@ -53,6 +56,8 @@ ZEROS = b"0" * 2001
 MAX_KEYS = 100
 # Of an array, such as tags. Further ones are not kept.
 MAX_ITEMS = 1000
+# In which a bookmark is, because it becomes a bookmark in each of them.
+MAX_LISTS = 10
 
 # The events that begin arrays and objects.
 CONTAINERS = ("start_map", "start_array")
@@ -120,18 +125,20 @@ class JsonReader:
                     yield from self.read_container(event, Place())
         # A number with a very large exponent raises an ArithmeticError.
         except (ijson.JSONError, ArithmeticError) as error:
-            problem = _(
+            text_of_problem = gettext_noop(
                 "The file cannot be read after %(number)s bookmarks, because it is not "
                 "valid JSON: %(reason)s."
             )
-            reason = {"number": self.bookmark_count, "reason": describe(error)}
-            raise UnreadableFile(problem % reason) from error
+            problem = Problem(
+                text_of_problem, number=self.bookmark_count, reason=describe(error)
+            )
+            raise UnreadableFile(problem) from error
 
     def read_container(self, event: str, place: Place) -> Reading:
         """Return the generator that reads the array or object that begins."""
         if place.depth == MAX_DEPTH:
-            problem = _("it is nested deeper than %(levels)s levels")
-            raise ijson.JSONError(problem % {"levels": MAX_DEPTH})
+            problem = gettext_noop("it is nested deeper than %(levels)s levels")
+            raise ijson.JSONError(Problem(problem, levels=MAX_DEPTH))
         if event == "start_map":
             return self.read_object(place)
         return self.read_array(place)
@@ -172,7 +179,7 @@ class JsonReader:
                     is_skipped = (
                         place.is_skipped
                         or key in NOT_BOOKMARKS
-                        or values.get("root") == TAGS_FOLDER
+                        or values.get("root") == FIREFOX_TAGS
                     )
                     if key in LIST_KEYS:
                         # has_list() needs the key, even if the file ends
@@ -213,20 +220,22 @@ class JsonReader:
         """
         record = self.read_record(self.bookmark_count + 1, values)
         if isinstance(record, Record):
-            yield from self.bookmarks(record, values.get(LISTS), place.collection)
+            yield from self.bookmarks(
+                record, values.get(KARAKEEP_LISTS), place.collection
+            )
             return
         # A folder has a record of its own only if it is empty.
         if has_records:
             return
         if has_list(values):
-            # Browsers create the folders among ROOTS for every user. If one of
-            # them is empty, it does not become a collection.
-            is_root = root_of(values) in ROOTS
+            # Browsers create these folders for every user. If one of them is
+            # empty, it does not become a collection.
+            is_root = root_of(values) in BROWSER_FOLDERS
             if number in self.found.by_number and not is_root:
                 collection = self.folders.collection(number, place.collection)
                 yield CollectionRecord(self.bookmark_count, collection)
             return
-        if place.is_in_list and values.get("type") != SEPARATOR_TYPE:
+        if place.is_in_list and values.get("type") != FIREFOX_SEPARATOR:
             # The object only names a collection. A folder around it has
             # precedence.
             if isinstance(record, CollectionRecord) and place.collection:
@@ -239,12 +248,12 @@ class JsonReader:
         """Yield the record of a bookmark that is in the folder with this path,
         or its records in lists with these ids.
         """
-        paths: dict[str, None] = {}
-        if isinstance(lists, list):
-            # Each list once, without those that are unknown.
-            paths = dict.fromkeys(filter(None, map(self.folders.path, lists)))
-        if paths:
-            left_out = tuple(name for name in record.left_out if name != LISTS)
+        ids = lists if isinstance(lists, list) else []
+        # Each list once, without those that are unknown.
+        some = ids[:MAX_LISTS]
+        paths = dict.fromkeys(filter(None, map(self.folders.path, some)))
+        if paths and len(ids) <= MAX_LISTS:
+            left_out = tuple(name for name in record.left_out if name != KARAKEEP_LISTS)
             record = record._replace(left_out=left_out)
         for path in paths or [collection]:
             yield record._replace(collection=path or record.collection)
@@ -259,7 +268,7 @@ def is_folder(place: Place, values: Mapping[str, JsonValue], has_records: bool) 
     if not is_in_array and "children" not in values:
         return False
     # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
-    return has_records or has_list(values) or place.key == LISTS
+    return has_records or has_list(values) or place.key == KARAKEEP_LISTS
 
 
 def scalar(value: Any) -> JsonValue:
@@ -284,7 +293,7 @@ def shortened_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def only_url(line: int, values: Mapping[str, JsonValue]) -> FileRecord:
     """Return a Record if an object has a URL, without its other fields."""
-    nested = values.get(NESTED)
+    nested = values.get(KARAKEEP_CONTENT)
     if isinstance(nested, dict) and nested.get("url"):
         return Record(line)
     for key, value in values.items():
@@ -308,15 +317,17 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     yield from JsonReader(first.found).read(text)
 
 
-def describe(error: Exception) -> str:
+def describe(error: Exception) -> str | Problem:
     """Return the message of an error of the parser, without a full stop.
 
     If it is from yajl, ijson's parser in C, its second line is the invalid
     text.
     """
     if not isinstance(error, ijson.JSONError):
-        return _("it contains a number that is too large")
+        return Problem(gettext_noop("it contains a number that is too large"))
     message: str | bytes = error.args[0]
+    if isinstance(message, Problem):
+        return message
     if isinstance(message, bytes):
         message = message.decode(errors="replace")
     problem, _newline, rest = message.partition("\n")

@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 
 from .collection_names import join_path, join_paths
-from .field_names import ANNOTATIONS, NAMES, NESTED, TEXT_KEYS, as_text
+from .fields import FIELD_OF, as_text
+from .programs import (
+    BROWSER_FOLDERS,
+    FIREFOX_ANNOTATIONS,
+    FOLDER_TYPES,
+    KARAKEEP_CONTENT,
+    KARAKEEP_LISTS,
+    NAMES,
+    PARENT_ID,
+    TEXT_KEYS,
+)
 from .records import JsonValue
 
 # Keys of arrays in which everything should be a bookmark or a folder.
@@ -22,54 +32,25 @@ LIST_KEYS = frozenset(
     }
 )
 
-# Keys under which objects with URLs are not bookmarks.
-NOT_BOOKMARKS = frozenset(
-    {
-        "annotations",  # wallabag
-        "highlights",
-        "media",  # Raindrop
-        "pinnedLinks",  # Linkwarden
-        "rssSubscriptions",  # Linkwarden
-    }
-)
-
-# The key of Karakeep's lists of bookmarks, and of the ids of its lists in a
-# bookmark.
-LISTS = "lists"
-
 # Keys whose values the reader needs, normalized.
 NEEDED_KEYS = LIST_KEYS.union(
-    {NESTED, ANNOTATIONS, LISTS, "guid", "id", "parentid", "root", "type", "value"},
+    {
+        KARAKEEP_CONTENT,
+        KARAKEEP_LISTS,
+        FIREFOX_ANNOTATIONS,
+        "guid",
+        "id",
+        "parentid",
+        "root",
+        "type",
+        "value",
+    },
     TEXT_KEYS,
-    *NAMES.values(),
+    FIELD_OF,
 )
 
 # Keys of objects that are values of the bookmark around them.
-OBJECT_KEYS = {NESTED, *NAMES["collection"]}
-
-# Values of "type". Those with "moz" are Firefox's.
-FOLDER_TYPES = ("folder", "text/x-moz-place-container")
-SEPARATOR_TYPE = "text/x-moz-place-separator"
-
-# The "root" of the folder in which Firefox repeats the bookmarks of each tag.
-TAGS_FOLDER = "tagsFolder"
-
-# The folders that a browser has from the start, by their "root" in Firefox and
-# their "guid" in Chrome.
-#
-# The names are those in the HTML files that the browser exports. A name is
-# empty if the folder's bookmarks are at the top level there.
-ROOTS = {
-    "placesRoot": "",
-    "bookmarksMenuFolder": "",
-    "toolbarFolder": "Bookmarks Toolbar",
-    "unfiledBookmarksFolder": "Other Bookmarks",
-    "mobileFolder": "Mobile Bookmarks",
-    TAGS_FOLDER: "",
-    # Chrome's other and mobile bookmarks
-    "82b081ec-3dd3-529c-8475-ab6c344590dd": "",
-    "4cf2e351-0e85-532b-bb37-df045d8f8d0f": "",
-}
+OBJECT_KEYS = {KARAKEEP_CONTENT, *NAMES["collection"]}
 
 
 def has_list(values: Mapping[str, JsonValue]) -> bool:
@@ -80,7 +61,7 @@ def has_list(values: Mapping[str, JsonValue]) -> bool:
 
 
 def root_of(values: Mapping[str, JsonValue]) -> str:
-    """Return the key in ROOTS of the folder that has these values, or another
+    """Return the key in BROWSER_FOLDERS of the folder that has these values, or another
     text.
     """
     return str(values.get("root", values.get("guid")))
@@ -92,8 +73,8 @@ def folder_name(values: Mapping[str, JsonValue]) -> str:
     """
     # A folder that a browser has from the start may have any title.
     root = root_of(values)
-    if root in ROOTS:
-        return ROOTS[root]
+    if root in BROWSER_FOLDERS:
+        return BROWSER_FOLDERS[root]
     for key in ("title", "name"):
         name = as_text(values.get(key))
         if name is not None:
@@ -105,7 +86,7 @@ class Folders:
     """The folders of a file, by their numbers and by their ids.
 
     In some files, a folder is not inside the folder around it, but names its
-    id as ``parentId``.
+    id.
     """
 
     def __init__(self) -> None:
@@ -121,7 +102,7 @@ class Folders:
         name = join_path("", folder_name(values))
         if not name:
             return
-        folder = name, str(values.get("parentId", ""))
+        folder = name, str(values.get(PARENT_ID, ""))
         self.by_number[number] = folder
         if "id" in values:
             self.by_id[str(values["id"])] = folder

@@ -1,20 +1,20 @@
 """Bookmarks as JSON Lines: an object on each line.
 
-Its keys are among ``field_names.NAMES``.
+Its keys are among ``programs.NAMES``.
 """
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, TextIO
-
-from django.utils.translation import gettext as _
-
-from bookmarks.models import Bookmark, Collection
-from usergroups.api import strict_json
+from typing import Any, NoReturn, TextIO
 
 from .decoding import MAX_LINE, read_lines
-from .field_names import ObjectReader
-from .records import FileRecord, InvalidRecord, to_dict
+from .fields import ObjectReader
+from .problems import Problem, gettext_noop, too_long
+from .records import FileRecord, InvalidRecord, WrittenRecord, to_dict
+
+# Of commas and opening brackets in a line, because lists take much more memory
+# than their text.
+MAX_VALUES = 100_000
 
 
 def read(text: TextIO) -> Iterator[FileRecord]:
@@ -25,27 +25,36 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     for number, line in enumerate(read_lines(text), start=1):
         if line.isspace():
             continue
-        try:
-            yield objects.record(number, _object(line))
-        except ValueError as error:
-            yield InvalidRecord(number, str(error))
+        values = _object(line)
+        if isinstance(values, Problem):
+            yield InvalidRecord(number, values)
+        else:
+            yield objects.record(number, values)
 
 
-def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
+def write(records: Iterable[WrittenRecord]) -> Iterator[str]:
     """Yield the lines of the file."""
-    for item in items:
-        yield json.dumps(to_dict(item), ensure_ascii=False) + "\n"
+    for record in records:
+        yield json.dumps(to_dict(record), ensure_ascii=False) + "\n"
 
 
-def _object(line: str) -> dict[str, Any]:
-    """Return the object of a line.
-
-    Raises ValueError with the reason if the line is invalid.
-    """
+def _object(line: str) -> dict[str, Any] | Problem:
+    """Return the object of a line, or why it cannot be read."""
     if len(line) > MAX_LINE:
-        problem = _("The line is longer than %(max)s characters.")
-        raise ValueError(problem % {"max": MAX_LINE})
-    value = strict_json.loads(line.encode(errors="surrogateescape"))
+        return too_long(MAX_LINE)
+    if sum(map(line.count, ",[{")) > MAX_VALUES:
+        problem = gettext_noop("The line has more than %(max)s values.")
+        return Problem(problem, max=MAX_VALUES)
+    try:
+        value = json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        problem = gettext_noop("The text is not valid JSON: %(reason)s.")
+        return Problem(problem, reason=error)
     if not isinstance(value, dict):
-        raise ValueError(_("The line is not a JSON object."))
+        return Problem(gettext_noop("The line is not a JSON object."))
     return value
+
+
+def _refuse(name: str) -> NoReturn:
+    """Refuse NaN, Infinity and -Infinity."""
+    raise ValueError(name)

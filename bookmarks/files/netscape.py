@@ -9,18 +9,25 @@ The lists of links that Pocket and Instapaper export as HTML are read as well.
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from html import escape
 from io import StringIO
 from typing import TextIO
 
-from bookmarks.models import Bookmark, Collection
-from usergroups.api.fields import rfc_3339_text
-
 from .character_references import decode_text
 from .collection_names import join_path, split_path
-from .field_names import ObjectReader
+from .fields import ObjectReader
 from .html_tokenizer import HtmlTokenizer, attributes
-from .records import CollectionRecord, FileRecord, InvalidRecord, JsonValue
+from .problems import Problem
+from .programs import LINKDING_END_OF_NOTES, LINKDING_NOTES
+from .records import (
+    CollectionRecord,
+    FileRecord,
+    InvalidRecord,
+    JsonValue,
+    Record,
+    WrittenRecord,
+)
 from .tag_lists import comma_list
 
 START_OF_LIST = "<DL><p>\n"
@@ -46,8 +53,10 @@ OUTER_SPACE = re.compile(r"\A[ \t\f]|[ \t\f]\Z")
 LISTS = {"dl", "ul", "ol"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
-# These tags do not end a note.
-TAGS_IN_NOTES = {"a", "br", "li", "ol", "p", "ul"}
+# These are part of a description, unless they are those of the file.
+LISTS_IN_NOTES = {"li", "ol", "ul"}
+# They begin a new line of a description.
+LINE_BREAKS = {"br", "li", "p"}
 # The elements of HTML that are not part of a title. Those whose content a
 # browser reads as text, such as "style", are not among them.
 NAMES_OF_ELEMENTS = """
@@ -93,11 +102,6 @@ class NetscapeReader:
         # The name of the tag and the attributes of the open heading.
         self.heading: dict[str, str] = {}
         self.is_in_description = False
-        # The URL of an open link in a note, or an empty string.
-        self.url_in_note = ""
-        # Whether the file marks its bookmarks by DT, so that a link in a note
-        # is not the next bookmark.
-        self.has_items = False
         # The name of the collection for links, or an empty string.
         self.collection = ""
         # For each open list, the name of the collection around it.
@@ -114,11 +118,11 @@ class NetscapeReader:
 
     def __iter__(self) -> Iterator[FileRecord]:
         for token in self.tokens:
-            if isinstance(token, str):
-                self.add_text(token)
-            elif isinstance(token, ValueError):
+            if isinstance(token, Problem):
                 self.end_link()
-                self.records.append(InvalidRecord(self.tokens.line, str(token)))
+                self.records.append(InvalidRecord(self.tokens.line, token))
+            elif isinstance(token, str):
+                self.add_text(token)
             elif token["slash"]:
                 self.end_tag(token["tag"].lower(), token)
             else:
@@ -139,25 +143,20 @@ class NetscapeReader:
             self.text.write(text)
 
     def start_tag(self, name: str, tag: re.Match[str]) -> None:
-        values = attributes(tag) if name == "a" else {}
-        # A link with a date is a bookmark, also if the note has swallowed its
-        # <DT>, as "<b" in the text does.
-        is_bookmark = "href" in values and "add_date" in values
-        if self.is_in_note and name in TAGS_IN_NOTES and not is_bookmark:
-            self.start_tag_in_note(name, values)
-            return
         if name == "a":
+            values = attributes(tag)
             if "href" in values:
                 self.end_text()
                 self.start_link(values)
             return
-        if name in TAGS_THAT_END_TEXT:
+        if self.is_in_description and name in LINE_BREAKS:
+            self.add_text("\n")
+        if self.ends_text(name):
             self.end_text()
         if name == "dt":
             # A description after this is not that of the last link, even if
             # there is no link here, such as for the feeds of old browsers.
             self.end_link()
-            self.has_items = True
         elif name in HEADINGS:
             self.end_link()
             self.text = StringIO()
@@ -172,13 +171,10 @@ class NetscapeReader:
             self.add_text(tag[0])
 
     def end_tag(self, name: str, tag: re.Match[str]) -> None:
-        if name == "a" and self.heading:
-            # The link is an anchor in the heading.
+        if name == "a" and (self.heading or self.is_in_description):
+            # It is an anchor in the heading or description.
             return
-        if self.is_in_note and name in TAGS_IN_NOTES:
-            self.end_link_in_note()
-            return
-        if name in TAGS_THAT_END_TEXT:
+        if self.ends_text(name):
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name not in MARKUP and self.text is not None:
             self.add_text(tag[0])
@@ -186,25 +182,12 @@ class NetscapeReader:
             self.end_link()
             self.end_list()
 
-    @property
-    def is_in_note(self) -> bool:
-        """Whether a note is being read that a link or a list does not end."""
-        may_have_links = self.has_items and self.list_tag == "dl"
-        return may_have_links and self.is_in_description and self.text is not None
-
-    def start_tag_in_note(self, name: str, values: dict[str, str]) -> None:
-        if name == "a":
-            self.end_link_in_note()
-            self.url_in_note = escape(values.get("href", ""))
-        elif name in ("br", "li", "p"):
-            self.add_text("\n")
-
-    def end_link_in_note(self) -> None:
-        """Add the URL of a link to the note, unless the link's text has it."""
-        url = self.url_in_note
-        self.url_in_note = ""
-        if url and self.text and not self.text.getvalue().endswith(url):
-            self.add_text(f" ({url})")
+    def ends_text(self, name: str) -> bool:
+        """Return whether a tag with this name ends a title or a description."""
+        is_in_note = self.is_in_description and self.list_tag == "dl"
+        if is_in_note and name in LISTS_IN_NOTES:
+            return False
+        return name in TAGS_THAT_END_TEXT
 
     def start_link(self, values: dict[str, str]) -> None:
         self.end_link()
@@ -238,7 +221,6 @@ class NetscapeReader:
         self.is_in_description = False
         if self.text is None:
             return
-        self.end_link_in_note()
         text = self.text.getvalue().replace("\0", "")
         self.text = None
         if is_description:
@@ -262,9 +244,8 @@ class NetscapeReader:
         if "created_at" in self.link:
             # Only exports of this service have CREATED_AT.
             return text
-        # A description and notes of linkding.
-        text = text.removesuffix("[/linkding-notes]")
-        return text.replace("[linkding-notes]", "\n\n").strip()
+        text = text.removesuffix(LINKDING_END_OF_NOTES)
+        return text.replace(LINKDING_NOTES, "\n\n").strip()
 
     def start_list(self, tag: str) -> None:
         if not self.outer_collections:
@@ -296,28 +277,24 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     return iter(NetscapeReader(text))
 
 
-def write(items: Iterable[Bookmark | Collection]) -> Iterator[str]:
-    """Yield the file's text.
-
-    The bookmarks must be ordered by collection. A Collection among them is an
-    empty one.
-    """
+def write(records: Iterable[WrittenRecord]) -> Iterator[str]:
+    """Yield the file's text. The bookmarks must be ordered by collection."""
     yield START_OF_FILE
     open_folders: list[str] = []
     last_collection = None
-    for item in items:
-        if isinstance(item, Collection):
+    for record in records:
+        if isinstance(record, CollectionRecord):
             # Write a folder of its own, even if a folder with its name is open
             # because it contains other folders.
-            *around, heading = _headings(item)
+            *around, heading = _headings(record.collection)
             yield from _move(open_folders, around)
-            last_collection = item
+            last_collection = record.collection
             yield f"<DT>{heading}\n{START_OF_LIST}{END_OF_LIST}"
         else:
-            if item.collection != last_collection:
-                yield from _move(open_folders, _headings(item.collection))
-                last_collection = item.collection
-            yield f"{_link(item)}\n"
+            if record.collection != last_collection:
+                yield from _move(open_folders, _headings(record.collection))
+                last_collection = record.collection
+            yield f"{_link(record)}\n"
     yield from _move(open_folders, [])
     yield END_OF_LIST
 
@@ -336,36 +313,35 @@ def _move(open_folders: list[str], folders: list[str]) -> Iterator[str]:
         yield f"<DT>{heading}\n{START_OF_LIST}"
 
 
-def _headings(collection: Collection | None) -> list[str]:
+def _headings(collection: str | None) -> list[str]:
     """Return the headings of the folders of a collection, outermost first.
 
     If its name is not a path of folders, return one heading with the name.
     """
     if collection is None:
         return []
-    folders = split_path(collection.name)
+    folders = split_path(collection)
     if folders:
         return [f"<H3>{_escape(folder)}</H3>" for folder in folders]
     # An import takes the name from the attribute.
-    name = _escape(collection.name)
+    name = _escape(collection)
     return [f'<H3 COLLECTION="{name}">{name}</H3>']
 
 
-def _link(bookmark: Bookmark) -> str:
+def _link(record: Record) -> str:
+    created_at = str(record.created_at)
+    seconds = int(datetime.fromisoformat(created_at).timestamp())
     # Browsers read ADD_DATE, in whole seconds. CREATED_AT is for an import
     # into this service.
-    tag = (
-        f'<A HREF="{_escape(bookmark.url)}" '
-        f'ADD_DATE="{int(bookmark.created_at.timestamp())}" '
-        f'CREATED_AT="{rfc_3339_text(bookmark.created_at)}"'
-    )
-    tags = _escape(comma_list(bookmark.tags))
+    tag = f'<A HREF="{_escape(str(record.url))}" ADD_DATE="{seconds}"'
+    tag += f' CREATED_AT="{created_at}"'
+    tags = _escape(comma_list(record.tags))
     if tags:
         tag += f' TAGS="{tags}"'
-    link = f"<DT>{tag}>{_escape(bookmark.title)}</A>"
-    if not bookmark.note:
+    link = f"<DT>{tag}>{_escape(record.title or '')}</A>"
+    if not record.note:
         return link
-    note = OUTER_SPACE.sub(_character_reference, _escape(bookmark.note))
+    note = OUTER_SPACE.sub(_character_reference, _escape(record.note))
     return f"{link}\n<DD>{note}"
 
 

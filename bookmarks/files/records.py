@@ -1,17 +1,14 @@
-"""The records that readers yield, and the values that writers write."""
+"""What readers yield, and writers write."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
-
-from bookmarks.models import Bookmark, Collection
-from usergroups.api.fields import rfc_3339_text
 
 # A value of a file. Booleans are integers as well.
 JsonValue: TypeAlias = (
     "str | int | float | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 )
 
-# The keys of a JSON object and the columns of a CSV file in an export. They
+# The keys of a JSON object and the columns of a CSV file that are written. They
 # are also attributes of Record.
 FIELDS = ("url", "title", "collection", "created_at", "tags", "note")
 
@@ -19,7 +16,8 @@ FIELDS = ("url", "title", "collection", "created_at", "tags", "note")
 class Record(NamedTuple):
     """A bookmark as a file describes it.
 
-    The values are not validated. The URL and the date may have any type.
+    The values are not validated. The URL and the date may have any type. In a
+    record to be written, they are text, and the date is as in RFC 3339.
     """
 
     # The number of the line on which the record begins. In a JSON file, the
@@ -32,14 +30,14 @@ class Record(NamedTuple):
     # A value for ``parse_date``. None and "" mean that there is no date.
     created_at: JsonValue = None
     # The names of values that the file has for the bookmark and that are not
-    # imported, such as its icon.
+    # read, such as its icon.
     left_out: tuple[str, ...] = ()
     tags: Sequence[str] = ()
     note: str = ""
 
 
 class CollectionRecord(NamedTuple):
-    """A collection that the file names without any bookmark."""
+    """A collection without any bookmark."""
 
     # As in Record. For an empty folder in a JSON file, the number of
     # bookmarks before it.
@@ -48,30 +46,21 @@ class CollectionRecord(NamedTuple):
 
 
 class InvalidRecord(NamedTuple):
-    """A record that cannot be read or stored."""
+    """A record that cannot be read."""
 
     # As in Record.
     line: int
+    # Usually a Problem.
     reason: str
     title: str | None = None
 
 
 FileRecord = Record | CollectionRecord | InvalidRecord
+WrittenRecord = Record | CollectionRecord
 
 
-def to_dict(item: Bookmark | Collection) -> dict[str, Any]:
-    """Return the FIELDS of a bookmark for an export: the tags as a list, and
-    the others as text.
-
-    For an empty collection, return only its name.
-    """
-    if isinstance(item, Collection):
-        return {"collection": item.name}
-    return {
-        "url": item.url,
-        "title": item.title,
-        "collection": item.collection.name if item.collection else None,
-        "created_at": rfc_3339_text(item.created_at),
-        "tags": item.tags,
-        "note": item.note,
-    }
+def to_dict(record: WrittenRecord) -> dict[str, Any]:
+    """Return the FIELDS of a bookmark, or only the name of a collection."""
+    if isinstance(record, CollectionRecord):
+        return {"collection": record.collection}
+    return {name: getattr(record, name) for name in FIELDS}

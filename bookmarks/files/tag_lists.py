@@ -1,16 +1,16 @@
 """Read and write tags in one text, as CSV and HTML have them."""
 
+import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 
-from bookmarks.tags import distinct
-from usergroups.api import strict_json
-
+from .programs import DIIGO_NO_TAGS
 from .records import JsonValue
 
-# A string of Python in single or double quotes, and a list of such strings.
-# The possessive quantifiers make a search take linear time.
+# A string of Python in single or double quotes, and a list of such strings, as
+# Readwise writes them. The possessive quantifiers make a search take linear
+# time.
 PYTHON_STRING = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 PYTHON_LIST = re.compile(rf"\[(?:\s*+{PYTHON_STRING}\s*+,?+)*+\s*+\]", re.DOTALL)
 
@@ -18,17 +18,17 @@ PYTHON_LIST = re.compile(rf"\[(?:\s*+{PYTHON_STRING}\s*+,?+)*+\s*+\]", re.DOTALL
 # backslashes occur in tags.
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
-# What Diigo writes for a bookmark that has no tags.
-NO_TAGS = "no_tag"
-
 
 def comma_list(tags: Iterable[str]) -> str:
     """Return the tags as a text in which commas separate them.
 
     A comma in a tag becomes a space.
     """
-    without_commas = (tag.replace(",", " ").strip() for tag in tags)
-    return ",".join(distinct(filter(None, without_commas)))
+    distinct: dict[str, str] = {}
+    for tag in tags:
+        without_comma = tag.replace(",", " ").strip()
+        distinct.setdefault(without_comma.lower(), without_comma)
+    return ",".join(filter(None, distinct.values()))
 
 
 def split_tags(text: str) -> JsonValue:
@@ -37,11 +37,11 @@ def split_tags(text: str) -> JsonValue:
 
     The text may also be a list in JSON, which is decoded, or in Python.
     """
-    if text == NO_TAGS:
+    if text == DIIGO_NO_TAGS:
         return []
     if text.startswith("["):
-        with suppress(ValueError):
-            decoded: JsonValue = strict_json.loads(text.encode())
+        with suppress(ValueError, RecursionError):
+            decoded: JsonValue = json.loads(text)
             return decoded
         if PYTHON_LIST.fullmatch(text):
             strings = re.findall(PYTHON_STRING, text, re.DOTALL)

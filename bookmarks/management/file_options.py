@@ -27,7 +27,7 @@ def add_file_options(
     parser.add_argument(
         "--format",
         choices=formats,
-        help="Default: the format of the file name's extension.",
+        help="Default: that of the file name's extension or of the content.",
     )
 
 
@@ -70,7 +70,8 @@ def look_up_owners(options: dict[str, Any]) -> tuple[UserGroup, Collection | Non
     public_id = options["collection"]
     if public_id is None:
         return user_group, None
-    collection = Collection.objects.find_by_id(user_group, public_id, for_write=True)
+    collections = Collection.objects.on_db_for_write()
+    collection = collections.find_by_id(user_group, public_id)
     if collection is None:
         problem = f"The user group has no collection with the id {public_id!r}."
         raise CommandError(problem)

@@ -3,10 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from django.db import IntegrityError, connections
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from bookmarks.public_ids import Duplicate, parse_public_id
@@ -19,7 +21,7 @@ from usergroups.db.stored_json import EncodedSize
 from usergroups.models import UserGroup
 
 from .statements import Row, insert_rows, row_of, update_rows
-from .unique_keys import NO_COLLECTION, UniqueKey, UniqueKeyQuerySet
+from .unique_keys import NO_COLLECTION, UniqueKey, UniqueKeyManager
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, BookmarkFields, Collection
@@ -41,6 +43,9 @@ A bookmark has up to 118 KB of text as JSON, so that these are smaller than
 UPDATABLE = ("title", "tags", "note")
 """The fields of existing bookmarks that a batch may update."""
 
+MAX_GATHERED = 500
+"""The number of URLs whose duplicates are read at a time."""
+
 Changes: TypeAlias = Mapping[str, Any]
 """New values of a bookmark, by the names of their fields."""
 
@@ -60,7 +65,15 @@ class Stored(NamedTuple):
     """Whether the bookmark was created or changed."""
 
 
-class BatchQuerySet(UniqueKeyQuerySet):
+class Gathered(NamedTuple):
+    """What ``gather`` did, in numbers of bookmarks."""
+
+    moved: int
+    duplicates: int
+    """Those that were deleted."""
+
+
+class BatchManager(UniqueKeyManager):
     """Moves, adds and updates many bookmarks of a user group at once."""
 
     def estimate_move_size(
@@ -72,8 +85,9 @@ class BatchQuerySet(UniqueKeyQuerySet):
         if len(public_ids) <= MAX_UNMEASURED:
             return 0
         keys = [parse_public_id(public_id) for public_id in public_ids]
-        bookmarks = self.for_write().filter(user_group=user_group, pk__in=keys)
-        sizes = bookmarks.values_list("pk", SIZE)
+        bookmarks = self.on_db_for_write()
+        found = bookmarks.filter(user_group=user_group, pk__in=keys)
+        sizes = found.values_list("pk", SIZE)
         return size_of_results(keys, dict(sizes))
 
     def estimate_add_size(
@@ -85,9 +99,11 @@ class BatchQuerySet(UniqueKeyQuerySet):
         if len(items) <= MAX_UNMEASURED:
             return 0
         keys = [self.model(**item).unique_key for item in items]
-        sized = self.for_write().defer(*LARGE_FIELDS)
-        sized = sized.annotate(size=SIZE)
-        found = sized.find_by_unique_keys(user_group, set(keys))
+        bookmarks = self.on_db_for_write()
+        sized = bookmarks.defer(*LARGE_FIELDS).annotate(size=SIZE)
+        found: Mapping[UniqueKey, Any] = bookmarks.find_by_unique_keys(
+            user_group, set(keys), rows=sized
+        )
         sizes = {key: bookmark.size for key, bookmark in found.items()}
         texts = [
             {name: value for name, value in item.items() if name in LARGE_FIELDS}
@@ -107,10 +123,10 @@ class BatchQuerySet(UniqueKeyQuerySet):
         Raises ValidationError if the collection belongs to another user group,
         and IntegrityError if it is deleted.
         """
-        self.model(user_group=user_group, collection=collection).clean()
+        self._validate_collection(user_group, collection)
         keys = [parse_public_id(public_id) for public_id in public_ids]
         valid_keys = list(dict.fromkeys(key for key in keys if key))
-        bookmarks = self.for_write().filter(user_group=user_group)
+        bookmarks = self.on_db_for_write()
         results = retry_on_conflict(
             lambda: bookmarks._move(user_group, valid_keys, collection), bookmarks.db
         )
@@ -131,7 +147,7 @@ class BatchQuerySet(UniqueKeyQuerySet):
         """Move the bookmarks with these keys in the current transaction, and
         return the results by key, without those of missing bookmarks.
         """
-        rows = self.select_related(None).filter(pk__in=keys)
+        rows = self.filter(user_group=user_group, pk__in=keys)
         locked = rows.select_for_update().order_by("pk").in_bulk()
         new_collection = collection.pk if collection else NO_COLLECTION
         new_keys: dict[UUID, UniqueKey] = {}
@@ -141,6 +157,7 @@ class BatchQuerySet(UniqueKeyQuerySet):
         owners = {unique_key: bookmark.pk for unique_key, bookmark in present.items()}
         results: dict[UUID | None, Moved] = {}
         moved = []
+        now = timezone.now()
         for key in keys:
             if key not in locked:
                 continue
@@ -151,16 +168,13 @@ class BatchQuerySet(UniqueKeyQuerySet):
             if owner != key:
                 results[key] = (Duplicate(owner, ["collection"]), False)
                 continue
-            has_moved = bookmark.unique_key != new_keys[key]
+            has_moved = bool(bookmark.assign({"collection": collection}, now))
             results[key] = (bookmark, has_moved)
             if has_moved:
                 moved.append(bookmark)
-        now = timezone.now()
-        to_move = self.filter(pk__in=[bookmark.pk for bookmark in moved])
+        keys_of_moved = [bookmark.pk for bookmark in moved]
+        to_move = self.filter(user_group=user_group, pk__in=keys_of_moved)
         to_move.update(collection=collection, updated_at=now)
-        for bookmark in moved:
-            bookmark.collection = collection
-            bookmark.updated_at = now
         announce_update(moved, self.db, ["collection"])
         return results
 
@@ -180,7 +194,7 @@ class BatchQuerySet(UniqueKeyQuerySet):
 
         One INSERT stores the new ones. Either all items are stored or none.
         """
-        bookmarks = self.for_write()
+        bookmarks = self.on_db_for_write()
         now = timezone.now()
         candidates = []
         # the first candidate with each unique key
@@ -293,6 +307,74 @@ class BatchQuerySet(UniqueKeyQuerySet):
         changed = self._update_locked(user_group, existing, merged)
         return len(changed), dropped_tags
 
+    def gather(
+        self,
+        user_group: UserGroup,
+        collections: Sequence[UUID],
+        target: "Collection | None",
+    ) -> Gathered:
+        """Move all bookmarks of the user group's collections with these keys
+        to ``target``, or out of their collections if it is None.
+
+        Where bookmarks become duplicates, the oldest stays. It gets the first
+        of the other titles and of the other notes if it has none, and the tags
+        of all. The others are deleted. Call this in a transaction.
+        """
+        self._validate_collection(user_group, target)
+        bookmarks = self.filter(user_group=user_group)
+        inside = bookmarks.filter(collection__in=collections)
+        together = bookmarks.filter(
+            Q(collection__in=collections) | Q(collection=target)
+        )
+        same_url = together.filter(url_digest=OuterRef("url_digest"))
+        has_duplicate = Exists(same_url.exclude(pk=OuterRef("pk")))
+        digests = inside.filter(has_duplicate).values_list("url_digest", flat=True)
+        # All transactions lock bookmarks in the same order.
+        shared = sorted({bytes(digest) for digest in digests})
+        duplicates = 0
+        for start in range(0, len(shared), MAX_GATHERED):
+            chunk = shared[start : start + MAX_GATHERED]
+            rows = together.filter(url_digest__in=chunk).order_by("pk")
+            duplicates += self._merge_duplicates(user_group, rows.select_for_update())
+        released: list[Bookmark] = []
+        if signals.updated.has_listeners(self.model):
+            released = list(inside.select_for_update().order_by("pk"))
+        now = timezone.now()
+        moved = inside.update(collection=target, updated_at=now)
+        for bookmark in released:
+            bookmark.collection = target
+            bookmark.updated_at = now
+        announce_update(released, self.db, ["collection"])
+        return Gathered(moved, duplicates)
+
+    def _validate_collection(
+        self, user_group: UserGroup, collection: "Collection | None"
+    ) -> None:
+        """Raise ValidationError if it is no collection of the user group."""
+        cleaned = self.model.cleaned_values({"collection": collection})
+        self.model(user_group=user_group, **cleaned).clean()
+
+    def _merge_duplicates(
+        self, user_group: UserGroup, rows: "Iterable[Bookmark]"
+    ) -> int:
+        """Keep the oldest of the locked bookmarks with the same URL, delete
+        the others, and return their number.
+        """
+        by_digest: dict[bytes, list[Bookmark]] = defaultdict(list)
+        for bookmark in sorted(rows, key=attrgetter("created_at", "pk")):
+            by_digest[bytes(bookmark.url_digest)].append(bookmark)
+        kept: dict[UniqueKey, Bookmark] = {}
+        wanted: dict[UniqueKey, Changes] = {}
+        deleted: list[UUID] = []
+        for oldest, *others in by_digest.values():
+            kept[oldest.unique_key] = oldest
+            wanted[oldest.unique_key] = with_duplicates(oldest, others)
+            deleted += [other.pk for other in others]
+        of_group = self.get_queryset().filter(user_group=user_group, pk__in=deleted)
+        of_group._delete()
+        self._update_locked(user_group, kept, wanted)
+        return len(deleted)
+
     def _update_locked(
         self,
         user_group: UserGroup,
@@ -311,13 +393,8 @@ class BatchQuerySet(UniqueKeyQuerySet):
             if key not in locked:
                 continue
             bookmark = locked[key]
-            names = set()
-            for name, value in changes.items():
-                if value != getattr(bookmark, name):
-                    setattr(bookmark, name, value)
-                    names.add(name)
+            names = bookmark.assign(changes, now)
             if names:
-                bookmark.updated_at = now
                 changed.append(bookmark)
                 by_fields[frozenset(names)].append(bookmark)
         for written, bookmarks in by_fields.items():
@@ -345,6 +422,20 @@ class BatchQuerySet(UniqueKeyQuerySet):
         for bookmark in bookmarks:
             rows.append({name: getattr(bookmark, name) for name in written})
         update_rows(self, user_group, rows, now)
+
+
+def with_duplicates(kept: "Bookmark", others: "Sequence[Bookmark]") -> Changes:
+    """Return the title, the tags and the note of a bookmark that takes over
+    what it lacks from its duplicates.
+    """
+    title = kept.title
+    tags = kept.tags
+    note = kept.note
+    for other in others:
+        title = title or other.title
+        tags = distinct([*tags, *other.tags])[:MAX_TAGS]
+        note = note or other.note
+    return {"title": title, "tags": tags, "note": note}
 
 
 def merge(current: Changes, values: Changes) -> tuple[dict[str, Any], int]:

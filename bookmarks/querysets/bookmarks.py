@@ -1,18 +1,18 @@
-"""The queryset of bookmarks."""
+"""The manager of bookmarks."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 from uuid import UUID
 
 from django.db import IntegrityError
+from django.db.models import QuerySet
 
 from bookmarks import web_url
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
-from .batches import CONFLICT_DELETED, BatchQuerySet
+from .batches import CONFLICT_DELETED, BatchManager
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, BookmarkFields
@@ -28,12 +28,16 @@ class TooManyFound(Exception):
     """More than MAX_FOUND ids belong to URLs."""
 
 
-class BookmarkQuerySet(BatchQuerySet):
+class BookmarkManager(BatchManager):
     """Reads and writes the bookmarks of a user group."""
+
+    changeable = frozenset(
+        {"url", "title", "collection_id", "tags", "note", "collection"}
+    )
 
     def filter_by_query(
         self, user_group: UserGroup, query: Mapping[str, Any]
-    ) -> "BookmarkQuerySet":
+    ) -> "QuerySet[Bookmark]":
         """Filter by user group, and by ``collection`` (None for none) and
         ``url``, where given.
         """
@@ -54,7 +58,7 @@ class BookmarkQuerySet(BatchQuerySet):
         if a value is invalid or the collection belongs to another user group,
         and IntegrityError if the user group or the collection is deleted.
         """
-        bookmarks = self.for_write()
+        bookmarks = self.on_db_for_write()
         bookmark = self.model.cleaned(user_group, **fields)
 
         def get_or_insert() -> "tuple[Bookmark, bool]":
@@ -69,25 +73,13 @@ class BookmarkQuerySet(BatchQuerySet):
         # It writes with a single statement.
         return retry_on_conflict(get_or_insert, bookmarks.db, atomic=False)
 
-    def update_by_id(
-        self,
-        user_group: UserGroup,
-        public_id: object,
-        versions: Sequence[datetime] | None = None,
-        **changes: object,
-    ) -> "Bookmark":
-        cleaned = self.model.cleaned_values(changes)
-        return super().update_by_id(user_group, public_id, versions, **cleaned)
-
     def _find_duplicate(
-        self, user_group: UserGroup, changes: Mapping[str, object]
+        self, user_group: UserGroup, changed: "Bookmark"
     ) -> UUID | None:
-        changed = self.get()
-        for name, value in changes.items():
-            setattr(changed, name, value)
-        others = self.model.objects.using(self.db).exclude(pk=changed.pk)
-        duplicate = others.find_by_unique_key(user_group, changed.unique_key)
-        return duplicate.pk if duplicate else None
+        same = self.find_by_unique_key(user_group, changed.unique_key)
+        if same is None or same == changed:
+            return None
+        return same.pk
 
     def find_by_urls(
         self, user_group: UserGroup, urls: Sequence[str]

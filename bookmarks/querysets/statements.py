@@ -16,7 +16,7 @@ from django.db import connections
 from bookmarks.tags import text_of_tags
 from usergroups.models import UserGroup
 
-from .unique_keys import NO_COLLECTION, UniqueKeyQuerySet
+from .unique_keys import NO_COLLECTION, UniqueKeyManager
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark
@@ -48,7 +48,7 @@ def row_of(bookmark: "Bookmark") -> Row:
 
 
 def insert_rows(
-    bookmarks: UniqueKeyQuerySet,
+    bookmarks: UniqueKeyManager,
     user_group: UserGroup,
     rows: Sequence[Row],
     now: datetime,
@@ -101,7 +101,7 @@ def _order_of_inserts(row: Row) -> tuple[bytes, UUID]:
 
 
 def update_rows(
-    bookmarks: UniqueKeyQuerySet,
+    bookmarks: UniqueKeyManager,
     user_group: UserGroup,
     rows: Sequence[Row],
     now: datetime,

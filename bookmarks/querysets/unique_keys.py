@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
 from django.db import connections
-from django.db.models import Q, UUIDField, Value
+from django.db.models import Q, QuerySet, UUIDField, Value
 from django.db.models.functions import Coalesce
 
-from bookmarks.public_ids import PublicIdQuerySet
+from bookmarks.public_ids import PublicIdManager
 from usergroups.db.compiled_statements import (
     CompiledStatement,
     compile_select,
@@ -38,29 +38,33 @@ MAX_CONDITIONS = 500
 """How many conditions a query joins by OR. SQLite raises an error for 1,000."""
 
 
-class UniqueKeyQuerySet(PublicIdQuerySet["Bookmark"]):
+class UniqueKeyManager(PublicIdManager["Bookmark"]):
     """Finds the bookmarks of a user group by their unique keys."""
 
     def find_by_unique_key(
         self, user_group: UserGroup, key: UniqueKey
     ) -> "Bookmark | None":
         """Return the user group's bookmark with this unique key, or None."""
-        if self.has_filters:
-            return self.find_by_unique_keys(user_group, [key]).get(key)
-        select = _select_by_unique_key(type(self), self.model, self.db)
+        select = _select_by_unique_key(self.model, self.db)
         collection, digest = key
         found = select.execute(
             user_group=user_group, collection=collection, url_digest=digest
         )
-        return found[0] if found else None
+        return next(iter(found), None)
 
     def find_by_unique_keys(
-        self, user_group: UserGroup, keys: Iterable[UniqueKey], *, lock: bool = False
+        self,
+        user_group: UserGroup,
+        keys: Iterable[UniqueKey],
+        *,
+        rows: "QuerySet[Bookmark] | None" = None,
+        lock: bool = False,
     ) -> dict[UniqueKey, "Bookmark"]:
         """Return the user group's bookmarks with these unique keys, by key,
         without reading others with the same URLs.
 
-        With ``lock``, lock them until the transaction ends.
+        By default, ``rows`` are all bookmarks. With ``lock``, lock them until
+        the transaction ends.
         """
         digests_by_collection = defaultdict(list)
         for collection, digest in keys:
@@ -68,7 +72,9 @@ class UniqueKeyQuerySet(PublicIdQuerySet["Bookmark"]):
         conditions = []
         for collection, digests in digests_by_collection.items():
             conditions.append(Q(collection_key=collection, url_digest__in=digests))
-        bookmarks = self.filter(user_group=user_group)
+        if rows is None:
+            rows = self.all()
+        bookmarks = rows.filter(user_group=user_group)
         bookmarks = bookmarks.alias(collection_key=COLLECTION_KEY)
         # All transactions lock several bookmarks in this order, so that they
         # do not deadlock.
@@ -78,7 +84,7 @@ class UniqueKeyQuerySet(PublicIdQuerySet["Bookmark"]):
         size = max(1, len(conditions))
         if connections[self.db].vendor == "sqlite":
             size = MAX_CONDITIONS
-        found = {}
+        found: dict[UniqueKey, Bookmark] = {}
         for start in range(0, len(conditions), size):
             any_key = Q(*conditions[start : start + size], _connector=Q.OR)
             for bookmark in bookmarks.filter(any_key):
@@ -88,12 +94,12 @@ class UniqueKeyQuerySet(PublicIdQuerySet["Bookmark"]):
 
 @cache
 def _select_by_unique_key(
-    queryset: type[UniqueKeyQuerySet], model: "type[Bookmark]", using: str
+    model: "type[Bookmark]", using: str
 ) -> "CompiledStatement[Bookmark]":
     """Return the statement that reads a bookmark by its user group and its
     unique key.
     """
     given = parameters(model, "user_group", "url_digest", "collection")
     key = given.pop("collection")
-    rows = queryset(model, using=using).alias(collection_key=COLLECTION_KEY)
+    rows = model._base_manager.using(using).alias(collection_key=COLLECTION_KEY)
     return compile_select(rows.filter(collection_key=key, **given))

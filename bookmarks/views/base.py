@@ -52,9 +52,8 @@ class AccessTokenView(TokenView):
 
         Raises InvalidCollection.
         """
-        self.collection = Collection.objects.find_by_id(
-            self.user_group, public_id, for_write=True
-        )
+        collections = Collection.objects.on_db_for_write()
+        self.collection = collections.find_by_id(self.user_group, public_id)
         if self.collection is None:
             raise exceptions.InvalidCollection
         return self.collection

@@ -64,7 +64,9 @@ class BookmarkBatchView(AccessTokenView):
         The collections are read at once.
         """
         ids = [item.get("collection") for item in batches.valid(items)]
-        collections = Collection.objects.for_write().find_by_ids(self.user_group, ids)
+        collections = Collection.objects.on_db_for_write().find_by_ids(
+            self.user_group, ids
+        )
         resolved: list[BookmarkFields | FailedItem] = []
         for item in items:
             # None also for a FailedItem

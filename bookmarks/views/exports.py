@@ -6,9 +6,8 @@ from typing import Any
 from django.http import StreamingHttpResponse
 
 from bookmarks import openapi, serializers
-from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
-from bookmarks.files.exporting import download, load
-from bookmarks.files.import_events import record_export
+from bookmarks.exports import download, load, record_export, write
+from bookmarks.files import MEDIA_TYPES
 from usergroups.api.requests import APIRequest
 
 from .base import AccessTokenView
@@ -37,7 +36,7 @@ class ExportView(AccessTokenView):
         )
         # Close the items after an error, because they keep a transaction open.
         with closing(items):
-            text = EXPORT_FORMATS[format_name].write(items)
-            response = download(text, request.deadline, **options)
+            content = write(items, format_name)
+            response = download(content, request.deadline, **options)
         record_export(self.user_group, format_name)
         return response

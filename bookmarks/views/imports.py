@@ -9,12 +9,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from bookmarks import conf, exceptions, openapi, serializers
-from bookmarks.files import ANY_FORMAT, FORMATS_BY_TYPE
-from bookmarks.files.content import UnreadableFile, copied, open_content
-from bookmarks.files.decoding import encoding_name
-from bookmarks.files.exporting import StorageUnavailable
-from bookmarks.files.importing import read, store
-from bookmarks.files.report import Report
+from bookmarks.exports import StorageUnavailable
+from bookmarks.files import (
+    ANY_FORMAT,
+    FORMATS_BY_TYPE,
+    UnreadableFile,
+    encoding_name,
+    open_content,
+    read,
+)
+from bookmarks.import_report import Report, translated
+from bookmarks.imports import copied, store
 from usergroups.api.bodies import read_chunks
 from usergroups.api.errors import MissingField, failure
 from usergroups.api.requests import APIRequest
@@ -39,10 +44,7 @@ class ImportView(AccessTokenView):
                 raise MissingField("format")
             query = self.validated_with_collection()
             report = self.store_file(file, format_name, encoding, query)
-        # A file with nothing to store is an error, but not one that was read
-        # until the time limit.
-        has_failed = report.error or report.refused
-        if has_failed and report.has_no_bookmark and not report.stopped_at:
+        if report.has_failed:
             return self.respond_unreadable(report)
         return self.respond({"report": report})
 
@@ -73,7 +75,7 @@ class ImportView(AccessTokenView):
         try:
             content, _ = open_content(file, "", conf.max_import_size())
         except UnreadableFile as error:
-            report.error = str(error)
+            report.error = translated(error.problem)
             return report
         collection = query.get("collection")
         deadline = self.request.deadline

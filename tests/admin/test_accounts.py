@@ -3,10 +3,13 @@
 ``everything`` is a fixture: a dict with an object of each model.
 """
 
+import html
 import re
 
 import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -15,6 +18,7 @@ from tests.admin.actions import allow_only, log_in_with, open_confirmation, url
 from tests.admin.german import GERMAN
 from tests.admin.test_lists import MODELS
 from tests.bookmarks.factories import BookmarkFactory
+from tests.queries import queries_of
 from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -273,3 +277,23 @@ def test_a_group_is_not_deleted_without_permission_to_delete_its_bookmarks(
         # The operator may not view bookmarks.
         assert "Bookmarks: 1" not in page.content.decode()
     assert UserGroup.objects.exists()
+
+
+def test_an_account_that_made_changes_is_not_deleted_and_they_are_not_read(
+    admin_client, admin_user
+):
+    """Django would render each of its changes."""
+    group_type = ContentType.objects.get_for_model(Group)
+    LogEntry.objects.bulk_create(
+        LogEntry(user=admin_user, content_type=group_type, action_flag=CHANGE)
+        for _ in range(10)
+    )
+    address = reverse("admin:auth_user_delete", args=[admin_user.pk])
+
+    statements = queries_of(admin_client.get, address)
+    page = admin_client.get(address).content.decode()
+    refused = admin_client.post(address, {"post": "yes"})
+
+    assert "your account doesn't have permission to delete" in html.unescape(page)
+    assert refused.status_code == 403
+    assert not [sql for sql in statements if "change_message" in sql]

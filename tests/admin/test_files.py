@@ -10,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from bookmarks.files import exporting
+from bookmarks import exports
 from bookmarks.models import Bookmark, Collection
 from tests.admin.actions import log_in_with, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -73,7 +73,7 @@ def test_a_file_is_imported_and_the_import_is_recorded(admin_client):
     [
         ("a.csv", b"url,title\n", "CSV"),
         ("a.html", b"<!DOCTYPE NETSCAPE-Bookmark-file-1>", "HTML"),
-        ("a.jsonl", b"\n", "plain text"),
+        ("a.jsonl", b"\n", "an empty file"),
     ],
 )
 def test_a_file_without_bookmarks_is_reported(admin_client, name, content, description):
@@ -199,7 +199,7 @@ def test_the_report_is_bounded(admin_client, user_group):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("a.txt", b"x"), ("a", b"x"), ("a.html", b"")]
+    ("name", "content"), [("a.odt", b"x"), ("a", b"x"), ("a.html", b"")]
 )
 def test_an_empty_file_or_one_of_an_unknown_format_is_refused(
     admin_client, name, content
@@ -276,7 +276,7 @@ def test_a_full_disk_is_reported_on_the_page_of_the_user_group(
     def full(**kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(exporting, "TemporaryFile", full)
+    monkeypatch.setattr(exports, "TemporaryFile", full)
 
     response = admin_client.get(
         EXPORT, {"user_group": user_group.pk, "format": "csv"}, follow=True

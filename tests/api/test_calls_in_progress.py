@@ -45,7 +45,7 @@ def in_progress():
 
 
 def owner_of(call):
-    return call.token.owner
+    return call.token.owner_key
 
 
 def team_of(call):
@@ -191,7 +191,7 @@ def test_a_call_counts_until_it_fails(
         raise error
 
     monkeypatch.setattr(
-        "usergroups.querysets.UserGroupQuerySet.update_by_provided_id", change
+        "usergroups.querysets.UserGroupManager.update_by_provided_id", change
     )
 
     assert call({"user_group_id": "a"}).status_code == status

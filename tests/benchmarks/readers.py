@@ -18,8 +18,9 @@ import sys
 import time
 from contextlib import suppress
 
-from bookmarks.files import importing
-from bookmarks.files.content import UnreadableFile, chunks, copied
+from bookmarks.files import UnreadableFile, read
+from bookmarks.files.content import chunks
+from bookmarks.imports import copied
 
 LINK = (
     '    <DT><A HREF="https://example.com/{n}?page=1&amp;x=2" '
@@ -180,7 +181,7 @@ class GeneratedFile(io.RawIOBase):
         return size
 
 
-def read(format_name, name, size):
+def measure(format_name, name, size):
     """Read a file and print the CPU time for each byte in nanoseconds, the
     additional memory and the records.
     """
@@ -191,7 +192,7 @@ def read(format_name, name, size):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         start = time.process_time()
         with suppress(UnreadableFile):
-            for _ in importing.read(file, format_name):
+            for _ in read(file, format_name):
                 records += 1
     nanoseconds = (time.process_time() - start) / size * 1e9
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
@@ -210,7 +211,7 @@ def main(arguments):
         for name in INPUTS[format_name]:
             for size in sizes:
                 code = (
-                    f"from tests.benchmarks.readers import read; read({format_name!r}, "
+                    f"from tests.benchmarks.readers import measure; measure({format_name!r}, "
                     f"{name!r}, {size * 10**6})"
                 )
                 result = subprocess.run(

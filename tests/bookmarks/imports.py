@@ -2,8 +2,8 @@
 
 import pytest
 
-from bookmarks.files import importing
-from bookmarks.files.report import Report
+from bookmarks import imports
+from bookmarks.import_report import Report
 from tests.queries import on_another_connection
 from usergroups.db import retry
 
@@ -13,13 +13,13 @@ def chunks_of_two(monkeypatch):
     """Let an import store only two rows, instead of 1,000, in each
     transaction.
     """
-    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 2)
+    monkeypatch.setattr(imports, "ROWS_PER_TRANSACTION", 2)
 
 
 def imported(user_group, records, collection=None, update=False, deadline=None):
     """Import the records and return the report."""
     report = Report()
-    importing.store(user_group, records, report, collection, update, deadline=deadline)
+    imports.store(user_group, records, report, collection, update, deadline=deadline)
     return report
 
 
@@ -35,7 +35,7 @@ def act_after_first_chunk(monkeypatch, action):
         results.append(retry.retry_on_conflict(*args))
         return results[-1]
 
-    monkeypatch.setattr(importing, "retry_on_conflict", retry_on_conflict)
+    monkeypatch.setattr(imports, "retry_on_conflict", retry_on_conflict)
 
 
 def refusals(report):

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import sync_playwright
 
-from bookmarks.files import netscape
+from bookmarks import exports
+from bookmarks.files import read
 from bookmarks.files.dates import parse_date
-from bookmarks.files.importing import read
 from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.test_programs import PROGRAMS
 from tests.programs import needs
@@ -54,7 +54,7 @@ def export(tmp_path):
         Bookmark(url=f"{URL}2", title='"&#39;"', created_at=TIME, collection=inner),
     ]
     path = tmp_path / "export.html"
-    path.write_text("".join(netscape.write(items)))
+    path.write_text(b"".join(exports.write(items, "html")).decode())
     return path
 
 

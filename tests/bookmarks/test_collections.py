@@ -154,8 +154,8 @@ def test_deleting_a_collection_keeps_its_bookmarks(
 def test_deleting_a_collection_keeps_the_older_of_duplicates(
     call_bookmarks, collection, inside, day
 ):
-    """If both were created at the same time, the one with the lower id counts
-    as older.
+    """It takes over what it lacks. If both were created at the same time, the
+    one with the lower id counts as older.
     """
     collections = {"older": None, "newer": None, inside: collection}
     older = BookmarkFactory(
@@ -163,12 +163,18 @@ def test_deleting_a_collection_keeps_the_older_of_duplicates(
         url="https://EXAMPLE.com",
         collection=collections["older"],
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        title="",
+        tags=["a"],
+        note="Older",
     )
     BookmarkFactory(
         user_group=collection.user_group,
         url=URL,
         collection=collections["newer"],
         created_at=datetime(2026, 1, day, tzinfo=UTC),
+        title="Newer",
+        tags=["A", "b"],
+        note="Newer",
     )
     of_another_group = BookmarkFactory(url=URL)
 
@@ -176,6 +182,7 @@ def test_deleting_a_collection_keeps_the_older_of_duplicates(
 
     kept = Bookmark.objects.exclude(pk=of_another_group.pk).get()
     assert (kept.pk, kept.collection) == (older.pk, None)
+    assert (kept.title, kept.tags, kept.note) == ("Newer", ["a", "b"], "Older")
 
 
 def test_the_database_refuses_a_deletion_that_leaves_bookmarks_behind(

@@ -15,7 +15,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from bookmarks.files import EXPORT_FORMATS, exporting, importing
+from bookmarks import exports, imports
+from bookmarks.files import EXPORT_FORMATS, read
 from bookmarks.files.records import CollectionRecord
 from bookmarks.management import progress
 from bookmarks.management.commands import export_bookmarks, import_bookmarks
@@ -100,10 +101,15 @@ def test_an_import_prints_what_it_did(import_file, content, options, printed, ti
     ("content", "message"),
     [
         (b"url\nx\n", "All bookmarks were refused."),
-        (b"url\n", "No bookmarks found. The file looks like plain text."),
+        (
+            b"url\n",
+            "No bookmarks found. The file looks like CSV. Export the bookmarks as HTML "
+            "in the program, and import that file.",
+        ),
         (
             b"\x1f\x8b" + b"x" * 100,
-            "The file is binary. Only text, or a ZIP of it, can be read.",
+            "No bookmarks found. The file looks like a compressed file or an archive. "
+            "Unpack it, and import the file with the bookmarks.",
         ),
     ],
     ids=["refused", "empty", "binary"],
@@ -119,14 +125,14 @@ def test_an_interrupted_import_can_be_run_again(import_file, monkeypatch):
     stored four each.
     """
     content = b"url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(10))
-    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", 4)
+    monkeypatch.setattr(imports, "ROWS_PER_TRANSACTION", 4)
 
-    def read(*args):
-        yield from islice(importing.read(*args), 9)
+    def interrupted(*args):
+        yield from islice(read(*args), 9)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(import_bookmarks, "read", read)
+        patch.setattr(import_bookmarks, "read", interrupted)
         with pytest.raises(
             CommandError, match=r"Interrupted.* Result so far: 8 created"
         ):
@@ -277,9 +283,8 @@ def test_an_export_replaces_the_content_of_the_file(user_group, tmp_path, name):
     call_command("export_bookmarks", str(file), *GROUP)
 
     with file.open(newline="") as text:
-        assert text.read() == "".join(
-            EXPORT_FORMATS[name].write(exporting.load(user_group))
-        )
+        expected = b"".join(exports.write(exports.load(user_group), name))
+        assert text.read() == expected.decode()
 
 
 def test_the_commands_have_no_time_limit(user_group, tmp_path, settings):

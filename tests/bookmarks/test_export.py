@@ -14,8 +14,9 @@ from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from bookmarks.files import EXPORT_FORMATS, exporting
-from bookmarks.files.exporting import download, load
+from bookmarks import exports
+from bookmarks.exports import download, load, write
+from bookmarks.files import EXPORT_FORMATS
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -51,8 +52,8 @@ def bookmarks(user_group):
 def test_pages_of_any_size_have_the_order_of_one_query(
     user_group, bookmarks, page_size, monkeypatch
 ):
-    monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
-    monkeypatch.setattr(exporting, "MAX_COLLECTIONS", 3)
+    monkeypatch.setattr(exports, "PAGE_SIZE", page_size)
+    monkeypatch.setattr(exports, "MAX_COLLECTIONS", 3)
 
     items = list(load(user_group))
 
@@ -91,8 +92,8 @@ def test_collections_are_read_in_the_order_of_their_creation(user_group):
 
 
 def test_several_collections_are_read_with_the_same_queries(user_group, monkeypatch):
-    monkeypatch.setattr(exporting, "PAGE_SIZE", 4)
-    monkeypatch.setattr(exporting, "MAX_COLLECTIONS", 5)
+    monkeypatch.setattr(exports, "PAGE_SIZE", 5)
+    monkeypatch.setattr(exports, "MAX_COLLECTIONS", 5)
     for size in (0, 1, 3, 1, 0, 0, 5, 0, 0, 0):
         BookmarkFactory.create_batch(
             size,
@@ -136,7 +137,7 @@ def test_empty_collections_take_two_queries_for_each_thousand(user_group):
 
 @pytest.mark.parametrize("page_size", [2, 100])
 def test_an_empty_collection_is_read(user_group, page_size, monkeypatch):
-    monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
+    monkeypatch.setattr(exports, "PAGE_SIZE", page_size)
     empty = CollectionFactory(user_group=user_group)
 
     assert list(load(user_group)) == list(load(user_group, empty)) == [empty]
@@ -144,7 +145,7 @@ def test_an_empty_collection_is_read(user_group, page_size, monkeypatch):
 
 @pytest.mark.parametrize("page_size", [2, 100])
 def test_one_collection_is_read(user_group, bookmarks, page_size, monkeypatch):
-    monkeypatch.setattr(exporting, "PAGE_SIZE", page_size)
+    monkeypatch.setattr(exports, "PAGE_SIZE", page_size)
     # has nine bookmarks
     collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]
 
@@ -160,7 +161,7 @@ def test_dates_have_six_digits_of_fraction(user_group, format_name):
     BookmarkFactory(user_group=user_group, created_at=second)
 
     with closing(load(user_group)) as items:
-        text = "".join(EXPORT_FORMATS[format_name].write(items))
+        text = b"".join(write(items, format_name)).decode()
 
     assert "2026-01-31T09:26:53.000000Z" in text
 
@@ -179,7 +180,7 @@ class OnceRouter:
 
 
 def test_all_pages_come_from_one_database(user_group, bookmarks, monkeypatch):
-    monkeypatch.setattr(exporting, "PAGE_SIZE", 2)
+    monkeypatch.setattr(exports, "PAGE_SIZE", 2)
 
     with override_settings(DATABASE_ROUTERS=[OnceRouter()]):
         # 26 bookmarks and the empty collection
@@ -206,7 +207,7 @@ def test_reading_does_not_end_a_transaction_of_the_caller(user_group):
 )
 @pytest.mark.django_db(transaction=True)
 def test_changes_during_an_export_have_no_effect(user_group, monkeypatch):
-    monkeypatch.setattr(exporting, "PAGE_SIZE", 1)
+    monkeypatch.setattr(exports, "PAGE_SIZE", 1)
     bookmarks = BookmarkFactory.create_batch(3, user_group=user_group)
     export = load(user_group)
 
@@ -243,7 +244,7 @@ def test_a_file_is_returned(receive, user_group, bookmarks, name):
     response = receive(format=name)
 
     content = response.getvalue()
-    assert content.decode() == "".join(EXPORT_FORMATS[name].write(load(user_group)))
+    assert content == b"".join(write(load(user_group), name))
     assert response.status_code == 200
     assert {
         header: response[header]
@@ -260,12 +261,10 @@ def test_one_collection_is_exported(receive, user_group, bookmarks):
     # has nine bookmarks
     collection = Collection.objects.filter(user_group=user_group).order_by("pk")[3]
 
-    content = receive(collection=collection.pk).getvalue().decode()
+    content = receive(collection=collection.pk).getvalue()
 
     # the default format
-    assert content == "".join(
-        EXPORT_FORMATS["jsonl"].write(load(user_group, collection))
-    )
+    assert content == b"".join(write(load(user_group, collection), "jsonl"))
 
 
 def test_an_empty_collection_stands_for_the_bookmarks_in_no_collection(
@@ -334,8 +333,8 @@ def test_an_export_ends_when_its_deadline_passes(user_group, bookmarks, monkeypa
         files.append(TemporaryFile(**kwargs))  # noqa: SIM115
         return files[-1]
 
-    monkeypatch.setattr(exporting, "TemporaryFile", temporary_file)
-    lines = [f"{number}\n" for number in range(5)]
+    monkeypatch.setattr(exports, "TemporaryFile", temporary_file)
+    lines = [b"%d\n" % number for number in range(5)]
 
     with closing(download(lines, Deadline(6, Clock()))) as response:
         assert response.getvalue() == b"0\n1\n2\n3\n4\n"
@@ -368,7 +367,7 @@ def test_a_temporary_file_that_cannot_be_written_or_opened_is_a_503(
     def temporary_file(**kwargs):
         return open(path, "w+b")
 
-    monkeypatch.setattr(exporting, "TemporaryFile", temporary_file)
+    monkeypatch.setattr(exports, "TemporaryFile", temporary_file)
 
     assert error_code(receive(), 503) == "service_unavailable"
 
@@ -379,7 +378,7 @@ def test_a_slow_client_does_not_keep_the_transaction_open(
     ended = []
 
     def load(*args, **options):
-        yield from exporting.load(*args, **options)
+        yield from exports.load(*args, **options)
         ended.append(True)
 
     monkeypatch.setattr("bookmarks.views.exports.load", load)

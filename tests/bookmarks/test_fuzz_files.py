@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files.content import UnreadableFile
-from bookmarks.files.importing import read, valid_rows
+from bookmarks.files import UnreadableFile, read
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
-from bookmarks.files.report import Report
+from bookmarks.import_report import Report
+from bookmarks.imports import valid_rows
 
 pytestmark = pytest.mark.database_independent
 

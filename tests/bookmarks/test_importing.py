@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from django.db import connection, transaction
 
-from bookmarks import web_url
-from bookmarks.files import import_events, importing
+from bookmarks import imports, web_url
 from bookmarks.files.dates import parse_date
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
@@ -140,7 +139,7 @@ def test_existing_bookmarks_are_not_changed(user_group):
 def test_the_size_of_chunks_does_not_change_the_result(
     user_group, monkeypatch, chunk_size
 ):
-    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
+    monkeypatch.setattr(imports, "ROWS_PER_TRANSACTION", chunk_size)
     # Each bookmark occurs twice.
     records = [
         Record(n, f"https://example.com/{n // 2}", "", f"Collection {n % 6 // 2}")
@@ -230,7 +229,7 @@ def test_an_update_writes_the_titles_and_dates_of_the_file(
 def test_the_last_title_and_date_in_a_file_are_stored(
     user_group, monkeypatch, chunk_size, exists
 ):
-    monkeypatch.setattr(importing, "ROWS_PER_TRANSACTION", chunk_size)
+    monkeypatch.setattr(imports, "ROWS_PER_TRANSACTION", chunk_size)
     if exists:
         BookmarkFactory(user_group=user_group, url=URL)
     report = update(
@@ -456,7 +455,7 @@ def test_an_import_outlives_an_error_of_its_event(user_group, monkeypatch):
         with connection.cursor() as cursor:
             cursor.execute("SELECT no_such_column")
 
-    monkeypatch.setattr(import_events, "record", fail)
+    monkeypatch.setattr(imports, "record", fail)
     with transaction.atomic():
         report = imported(user_group, [Record(1, URL)])
 
@@ -512,7 +511,8 @@ TIME = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
         "2023-11-14 22:13:20",
         "2023-11-14 22:13:20 UTC",
         "2023/11/14 22:13:20",
-        "15/Nov/2023:01:13:20 +0300",
+        "Tue, 14 Nov 2023 22:13:20 GMT",
+        "Wed, 15 Nov 2023 01:13:20 +0300",
     ],
     ids=str,
 )
@@ -524,6 +524,11 @@ def test_dates_are_read(value):
     ("value", "time"),
     [
         ("2023-11-14", datetime(2023, 11, 14, tzinfo=UTC)),
+        ("November 14, 2023", datetime(2023, 11, 14, tzinfo=UTC)),
+        (
+            "November 14, 2023 10:13 PM",
+            datetime(2023, 11, 14, 22, 13, tzinfo=UTC),
+        ),
         ("2023/11/14 22:13", datetime(2023, 11, 14, 22, 13, tzinfo=UTC)),
         (1700000000123, TIME.replace(microsecond=123000)),
         ("1700000000123456", TIME.replace(microsecond=123456)),
@@ -559,7 +564,8 @@ def test_dates_are_as_exact_as_they_are_written(value, time):
         "14.11.2023",
         "11/14/2023",
         "yesterday",
-        "32/Nov/2023:01:13:20 +0300",
+        "November 32, 2023",
+        "Tue, 32 Nov 2023 22:13:20 GMT",
         "-",
         "2999-01-01",
         32503680000,
@@ -631,7 +637,7 @@ def test_the_place_where_an_import_stopped_is_never_0(user_group):
 
 
 def test_an_import_ends_after_too_many_refused_records(user_group, monkeypatch):
-    monkeypatch.setattr(importing, "MAX_REFUSED", 3)
+    monkeypatch.setattr(imports, "MAX_REFUSED", 3)
     invalid = [InvalidRecord(n, "Not CSV.") for n in range(2, 9)]
 
     report = imported(user_group, [Record(1, URL), *invalid])

@@ -3,6 +3,7 @@
 import io
 import json
 from contextlib import ExitStack
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -11,9 +12,9 @@ from django.core.checks import run_checks
 from django.db import DatabaseError, OperationalError
 from django.urls import reverse
 
+from bookmarks.exports import load
 from bookmarks.files import FORMATS_BY_TYPE
-from bookmarks.files.exporting import load
-from bookmarks.files.report import MAX_NAMES
+from bookmarks.import_report import MAX_NAMES
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import (
@@ -28,9 +29,13 @@ from tests.usergroups.factories import UserGroupFactory
 from usergroups.api.concurrency import COSTLY_CALLS
 from usergroups.models import UserGroup
 
+INPUTS = Path(__file__).parent / "inputs"
+EXPORT_HTML = "Export the bookmarks as HTML in the program, and import that file."
 URL = "https://example.com/"
 LINE = b'{"url": "https://example.com/", "title": "A"}\n'
 CSV = b"url,title\nhttps://example.com/,A\n"
+XBEL = b"""<xbel><bookmark href="https://example.com/"><title>A</title></bookmark>
+</xbel>"""
 HTML = (
     b'<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=%s"><DL><p><DT><A'
     b' HREF="https://example.com/">%s</A>'
@@ -39,6 +44,7 @@ EMPTY_REPORT = {
     "created": 0,
     "updated": 0,
     "existing": 0,
+    "collections": 0,
     "refused": 0,
     "refusals": [],
     "unusable_dates": 0,
@@ -88,6 +94,9 @@ def report_of_error(response):
         (HTML % (b"utf-8", b"A"), "text/html", {}),
         (CSV, "text/html", {"format": "csv"}),
         (CSV, "", {"format": "csv"}),
+        (b"https://example.com/ | A", "text/plain", {}),
+        (b"- [A](https://example.com/)", "text/markdown", {}),
+        (XBEL, "application/xbel+xml", {}),
         (CSV, "\xff", {"format": "csv"}),
     ],
 )
@@ -105,7 +114,7 @@ def test_the_format_is_that_of_the_query_or_else_of_the_content_type(
 
 @pytest.mark.parametrize(
     "content_type",
-    ["", "text/plain", "text/csvx", "text/*", "text/html; charset=x", "\xff"],
+    ["", "text/xml", "text/csvx", "text/*", "text/html; charset=x", "\xff"],
 )
 def test_another_content_type_is_refused(send, content_type):
     assert error_code(send(CSV, content_type), 415) == "unsupported_media_type"
@@ -191,6 +200,7 @@ def test_everything_is_reported(send, user_group, settings):
         "created": 2,
         "updated": 0,
         "existing": 1,
+        "collections": 2,
         "refused": 1,
         "refusals": [
             {
@@ -205,7 +215,13 @@ def test_everything_is_reported(send, user_group, settings):
         "error": None,
         "stopped_at": None,
     }
-    assert second == {**first, "created": 0, "updated": 1, "existing": 2}
+    assert second == {
+        **first,
+        "created": 0,
+        "updated": 1,
+        "existing": 2,
+        "collections": 0,
+    }
     assert Bookmark.objects.get(url=URL).title == "New"
 
 
@@ -272,16 +288,17 @@ def test_the_file_in_a_zip_may_have_the_maximum_size(send, settings):
 @pytest.mark.parametrize(
     ("body", "detail"),
     [
-        (b"", "No bookmarks found. The file looks like plain text."),
-        (CSV, "No bookmarks found. The file looks like CSV."),
-        (b"<p>Text", "No bookmarks found. The file looks like plain text."),
-        (b"%PDF-1.7", "The file is binary. Only text, or a ZIP of it, can be read."),
+        (b"", "an empty file. Export the bookmarks again."),
+        (CSV, "CSV. Import it in the format csv."),
+        (b"<p>Text", f"plain text. {EXPORT_HTML}"),
+        (b"%PDF-1.7", f"PDF. {EXPORT_HTML}"),
     ],
     ids=["empty", "csv", "no link", "binary"],
 )
 def test_a_file_from_which_nothing_can_be_read_is_an_error(send, body, detail):
     response = send(body, "text/html")
 
+    detail = f"No bookmarks found. The file looks like {detail}"
     assert report_of_error(response) == {**EMPTY_REPORT, "error": detail}
     assert response.json()["errors"][0]["detail"] == detail
 
@@ -295,6 +312,39 @@ def test_a_file_of_which_every_record_is_refused_is_an_error(send, access_token)
         "All records in the file were refused. The report has the reasons."
     )
     assert not access_token.user_group.bookmarks.exists()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "name"),
+    [("application/json", "arc_sidebar.json"), ("text/html", "page_with_lists.html")],
+)
+def test_a_file_without_a_bookmark_leaves_no_collection(send, content_type, name):
+    response = send((INPUTS / name).read_bytes(), content_type)
+
+    assert report_of_error(response) == {
+        **EMPTY_REPORT,
+        "error": f"No bookmarks found. The file looks like "
+        f"{'JSON' if name.endswith('json') else 'HTML'}. {EXPORT_HTML}",
+    }
+    assert not Collection.objects.exists()
+
+
+def test_refused_bookmarks_leave_no_collection(send):
+    body = b'{"collection": "A"}\n{"url": "x", "collection": "B"}\n'
+
+    assert report_of_error(send(body))["refused"] == 1
+    assert not Collection.objects.exists()
+
+
+def test_an_export_of_empty_folders_is_imported(send):
+    body = b"<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><DT><H3>A</H3><DL></DL></DL>"
+
+    first = reported(send(body, "text/html"))
+    second = reported(send(body, "text/html"))
+
+    error = "No bookmarks, only 1 empty folder."
+    assert first == {**EMPTY_REPORT, "collections": 1, "error": error}
+    assert second == {**EMPTY_REPORT, "error": error}
 
 
 @pytest.mark.parametrize("content_type", ["application/json", None])

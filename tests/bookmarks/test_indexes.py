@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from bookmarks.files import exporting
+from bookmarks import exports
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import (
     AccessTokenFactory,
@@ -209,14 +209,14 @@ def test_a_search_reads_only_the_bookmarks_that_it_may_scan(
 
 @pytest.mark.parametrize("name", ["old", "new", UNKNOWN])
 def test_an_export_of_collections_reads_each_bookmark_twice(groups, name, monkeypatch):
-    monkeypatch.setattr(exporting, "PAGE_SIZE", 1000)
+    monkeypatch.setattr(exports, "PAGE_SIZE", 1000)
     inside = (
         Bookmark.objects.filter(user_group=groups[name])
         .exclude(collection=None)
         .count()
     )
 
-    statements = queries_of(lambda: list(exporting.load(groups[name])))
+    statements = queries_of(lambda: list(exports.load(groups[name])))
 
     read = [
         rows_read(explain(sql)) for sql in statements if '"collection_id" IN' in sql

@@ -7,8 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from bookmarks.files import FORMATS
-from bookmarks.files.content import UnreadableFile
+from bookmarks.files import FORMATS, UnreadableFile
 from bookmarks.files.decoding import open_text
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 
@@ -531,7 +530,7 @@ def test_json_lines_are_read_and_invalid_lines_are_refused():
         '\ufeff{"url": "https://a/", "title": "b", "collection": "c", "created_at": '
         '"2026-01-01T00:00:00Z"}\r\n'
     )
-    text += '\n{"url": "https://d/"}\n{\n[1]\n{"url": "\\u0000"}'
+    text += '\n{"url": "https://d/"}\n{\n[1]\n{"url": NaN}'
 
     assert read(text, "jsonl")[:2] == [
         Record(1, "https://a/", "b", "c", "2026-01-01T00:00:00Z"),

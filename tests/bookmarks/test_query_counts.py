@@ -15,7 +15,7 @@ from tests.signals import received
 
 URL = "https://example.com/"
 
-OF_TEAM = "token with its team"
+OF_TEAM = "token"
 OF_GROUP = "token with its group"
 
 ROTATION = [
@@ -56,7 +56,7 @@ STATEMENTS = {
         "whether it has few bookmarks",
         *DELETION,
     ],
-    "rotate_user_group_token": [OF_TEAM, "update", "group", "event"],
+    "rotate_user_group_token": [OF_TEAM, "update", "event"],
     "list_user_groups": [OF_TEAM, "sizes", "page"],
     "list_user_group_deletions": [OF_TEAM, "page"],
     "put_user_groups": [OF_TEAM],
@@ -91,12 +91,12 @@ STATEMENTS = {
     "move_bookmarks": [OF_GROUP],
     "lookup_bookmarks": [OF_GROUP],
     "get_bookmark": [OF_GROUP, "bookmark"],
-    "update_bookmark": [OF_GROUP, "update", "bookmark as it stands now"],
+    "update_bookmark": [OF_GROUP, "update"],
     "delete_bookmark": [OF_GROUP, "lock", "record", "deletion"],
     "list_collections": [OF_GROUP, "page"],
     "create_collection": [OF_GROUP, "insert"],
     "get_collection": [OF_GROUP, "collection"],
-    "update_collection": [OF_GROUP, "update", "collection as it stands now"],
+    "update_collection": [OF_GROUP, "update"],
     "delete_collection": [
         OF_GROUP,
         "collection",
@@ -104,8 +104,7 @@ STATEMENTS = {
         "whether it has few bookmarks",
         "lock",
         "its group",
-        "duplicates inside",
-        "duplicates outside",
+        "duplicates",
         "update of the bookmarks",
         "record",
         "event",
@@ -339,8 +338,7 @@ CALLS = {
             "whether it has few bookmarks",
             "lock",
             "its group",
-            "duplicates inside",
-            "duplicates outside",
+            "duplicates",
             "update of the bookmarks",
             "record",
             "event",

@@ -9,7 +9,7 @@ import io
 
 import pytest
 
-from bookmarks.files.importing import read
+from bookmarks.files import read
 
 pytestmark = pytest.mark.database_independent
 
@@ -33,7 +33,8 @@ CASES = {
         "html",
         f"{START}<DL><p>{A}\n<DD>See <a href='https://c/'>this</a>.\n{B}\n</DL><p>",
         [
-            link("https://a/", "A", note="See this (https://c/)."),
+            link("https://a/", "A", note="See"),
+            link("https://c/", "this"),
             link("https://b/", "B"),
         ],
     ),

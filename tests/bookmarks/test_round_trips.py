@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookmarks.files import EXPORT_FORMATS, exporting, importing
+from bookmarks import exports, imports
+from bookmarks.files import EXPORT_FORMATS, read
 from bookmarks.files.collection_names import join_path
-from bookmarks.files.importing import read
 from bookmarks.files.records import Record
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -25,7 +25,7 @@ TIME = datetime(2020, 2, 29, 12, tzinfo=UTC)
 
 
 def exported(user_group, file_format):
-    return "".join(EXPORT_FORMATS[file_format].write(exporting.load(user_group)))
+    return b"".join(exports.write(exports.load(user_group), file_format)).decode()
 
 
 def import_into_new_group(file_format, text):
@@ -95,8 +95,8 @@ def test_a_round_trip_keeps_the_order_of_collections_and_bookmarks(
     # With these numbers, a collection may span several pages of the export and
     # several transactions of the import.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exporting, "PAGE_SIZE", rows_per_page)
-        patch.setattr(importing, "ROWS_PER_TRANSACTION", rows_per_transaction)
+        patch.setattr(exports, "PAGE_SIZE", rows_per_page)
+        patch.setattr(imports, "ROWS_PER_TRANSACTION", rows_per_transaction)
         text = exported(user_group, file_format)
 
         copy = import_into_new_group(file_format, text)

@@ -87,7 +87,7 @@ def test_the_second_call_compiles_no_statement(
         "update": lambda: UserGroup.objects.update_by_provided_id(
             user_group.provided_id, token.scope, name=f"Name {uuid4()}"
         ),
-        "add again": lambda: Bookmark.objects.all().find_by_unique_key(
+        "add again": lambda: Bookmark.objects.find_by_unique_key(
             user_group, bookmark.unique_key
         ),
         "find a bookmark": lambda: Bookmark.objects.find_by_id(

@@ -4,16 +4,26 @@ Also formats by file name, and refusals.
 """
 
 import io
+import json
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
-from bookmarks.files import guess_format, positions
-from bookmarks.files.content import UnreadableFile, open_content
-from bookmarks.files.importing import read
-from bookmarks.files.report import Refusal
+from bookmarks.files import (
+    UnreadableFile,
+    find_format,
+    guess_format,
+    open_content,
+    read,
+)
+from bookmarks.import_report import Refusal, positions
+from tests.documents import ROOT
 
 ROWS = 6000
+INPUTS = Path(__file__).parent / "inputs"
 FILES = {
     "csv": (
         b"url,title\n"
@@ -72,15 +82,18 @@ FEW_BYTES = zipped(("a.csv", FILES["csv"]))
     [
         (
             zipped(("a.csv", b"url\n"), ("b.csv", b"url\n")),
-            "A ZIP must contain one file, but this one contains 2.",
+            "A ZIP must contain one file, but this one contains 2. Unpack it and import "
+            "the file with the bookmarks.",
         ),
         (
             zipped(("folder/", b"")),
-            "A ZIP must contain one file, but this one contains 0.",
+            "A ZIP must contain one file, but this one contains 0. Unpack it and import "
+            "the file with the bookmarks.",
         ),
         (
             zipped(*((f"{number}.csv", b"") for number in range(1001))),
-            "A ZIP must contain one file, but this one contains 1001.",
+            "A ZIP must contain one file, but this one contains 1001. Unpack it and "
+            "import the file with the bookmarks.",
         ),
         (BOMB, "The file in the ZIP is larger than 1000000 bytes."),
         (FEW_BYTES[:-30], "The ZIP is damaged or encrypted."),
@@ -139,27 +152,6 @@ def test_other_zips_are_refused(content, reason):
 
 
 @pytest.mark.parametrize(
-    "beginning",
-    [
-        b"\x1f\x8b",
-        b"BZh91AY&SY",
-        b"\xfd7zXZ\0",
-        b"7z\xbc\xaf\x27\x1c",
-        b"SQLite format 3\0",
-        b"mozLz40\0",
-        b"bplist00",
-        b"%PDF-1.7",
-    ],
-)
-def test_a_binary_file_is_refused(beginning):
-    with pytest.raises(UnreadableFile) as error:
-        records(io.BytesIO(beginning + FILES["csv"]), "csv")
-
-    reason = "The file is binary. Only text, or a ZIP of it, can be read."
-    assert str(error.value) == reason
-
-
-@pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("a.html", "html"),
@@ -167,6 +159,10 @@ def test_a_binary_file_is_refused(beginning):
         ("folder/a.csv", "csv"),
         ("Bookmarks", "json"),
         ("Default/Bookmarks", "json"),
+        ("Default/Bookmarks.bak", "json"),
+        ("OneTab.TXT", "txt"),
+        ("links.md", "txt"),
+        ("a.xbel", "xbel"),
         ("a.gz", None),
         ("a.csv.zip", None),
         ("csv", None),
@@ -179,43 +175,209 @@ def test_the_format_is_that_of_the_extension_or_of_the_profile_of_chrome(
     assert guess_format(name) == expected
 
 
-XBEL = """<?xml version="1.0"?>
-<!DOCTYPE xbel PUBLIC "+//IDN python.org//DTD XML Bookmark Exchange Language 1.0//EN">
-<xbel><bookmark href="https://example.com/"><title>A</title></bookmark></xbel>
-"""
-ADR = """Opera Hotlist version 2.0
+HTML = "Export the bookmarks as HTML in the program, and import that file."
+UNPACK = "Unpack it, and import the file with the bookmarks."
+AGAIN = "Export the bookmarks again."
+AS_LIST = "Put each URL on a line of its own, and import it as a list of URLs (.txt)."
+OPML = b'<?xml version="1.0"?>\n<opml><body><outline text="A"/></body></opml>'
+PLIST = b"""<?xml version="1.0"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "">
+<plist><dict/></plist>"""
+ADR = b"""Opera Hotlist version 2.0
 Options: encoding = utf8, version=3
 
 #URL
 \tNAME=A
-\tURL=https://example.com/
+"""
+REFUSALS = {
+    "OPML": (OPML, "OPML", HTML),
+    "property list": (PLIST, "a property list (.plist)", HTML),
+    "binary property list": (b"bplist00\xd1", "a property list (.plist)", HTML),
+    "XML": (b'<?xml version="1.0"?>\n<feed></feed>', "XML", HTML),
+    "jsonlz4": (
+        b"mozLz40\0\x11",
+        "a backup of Firefox (.jsonlz4)",
+        "In Firefox, open Manage Bookmarks, choose Import and Backup, Export Bookmarks "
+        "to HTML, and import that file.",
+    ),
+    "places.sqlite": (
+        b"SQLite format 3\0",
+        "a database, such as places.sqlite of Firefox",
+        HTML,
+    ),
+    "xlsx": (
+        zipped(("[Content_Types].xml", b"x"), ("xl/workbook.xml", b"x")),
+        "an Excel file",
+        "Save it as CSV in the spreadsheet, and import that file.",
+    ),
+    "xls": (
+        b"\xd0\xcf\x11\xe0\xa1\xb1",
+        "an Excel file",
+        "Save it as CSV in the spreadsheet, and import that file.",
+    ),
+    "PDF": (b"%PDF-1.7\n", "PDF", HTML),
+    "gzip": (b"\x1f\x8b\x08", "a compressed file or an archive", UNPACK),
+    "bzip2": (b"BZh91AY&SY", "a compressed file or an archive", UNPACK),
+    "xz": (b"\xfd7zXZ\0", "a compressed file or an archive", UNPACK),
+    "7z": (b"7z\xbc\xaf\x27\x1c", "a compressed file or an archive", UNPACK),
+    "adr": (ADR, "a hotlist of Opera (.adr)", HTML),
+    "Org": (b"#+title: Links\n* A heading\n", "Org", AS_LIST),
+    "Markdown": (b"# Links\n\nNothing here.\n", "Markdown", AS_LIST),
+    "empty": (b"", "an empty file", AGAIN),
+    "blank": (b"\n \n", "an empty file", AGAIN),
+    "PNG": (b"\x89PNG\r\n\x1a\n", "an image", HTML),
+    "JPEG": (b"\xff\xd8\xff\xe0", "an image", HTML),
+    "text": (b"Some text", "plain text", HTML),
+    "web page": (b"<!DOCTYPE html><html><p>Text</html>", "HTML", HTML),
+    "JSON": (b'["https://example.com/"]', "JSON", HTML),
+    "header of CSV": (b"url,title\n", "CSV", HTML),
+}
+"""Files that cannot be imported: their content, what they look like, and the
+advice.
 """
 
 
+def records_of_any_format(content):
+    opened, name = open_content(io.BytesIO(content), "export")
+    return list(read(opened, find_format(name, opened)))
+
+
+@pytest.mark.parametrize(("content", "kind", "advice"), REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_says_what_to_do(content, kind, advice):
+    with pytest.raises(UnreadableFile) as error:
+        records_of_any_format(content)
+
+    expected = f"No bookmarks found. The file looks like {kind}. {advice}"
+    assert str(error.value) == expected
+
+
 @pytest.mark.parametrize(
-    ("name", "content", "description"),
+    ("names", "bookmarks"),
     [
-        ("html", b"url,title\nhttps://example.com/,A\n", "CSV"),
-        ("html", XBEL.encode(), "XBEL"),
-        ("html", XBEL.encode("utf-16"), "XBEL"),
-        ("html", ADR.encode(), ".adr"),
-        ("html", b'[{"url": "https://example.com/"}]', "JSON"),
-        ("html", b"<!DOCTYPE html><html><p>Text</html>", "HTML"),
-        ("html", b"https://example.com/", "plain text"),
-        ("html", b"", "plain text"),
-        ("json", b'["https://example.com/"]', "JSON"),
-        ("jsonl", b"\n\n", "plain text"),
-        ("csv", b"url,title\n", "CSV"),
+        (
+            ["Bookmarks.html", "History.json", "Passwords.csv", "PaymentCards.json"],
+            "Bookmarks.html",
+        ),
+        (
+            ["Takeout/Chrome/Bookmarks.html", "Takeout/archive_browser.html"],
+            "Takeout/Chrome/Bookmarks.html",
+        ),
+        (["part_000000.csv", "annotations/part_000000.json"], "part_000000.csv"),
+        (["metadata_0_to_20.json", "content/a.html"], "metadata_0_to_20.json"),
+    ],
+    ids=["Safari", "Takeout", "Pocket", "Omnivore"],
+)
+def test_the_refusal_of_a_zip_names_the_file_with_the_bookmarks(names, bookmarks):
+    with pytest.raises(UnreadableFile) as error:
+        open_content(io.BytesIO(zipped(*((name, b"x") for name in names))), "a.zip")
+
+    assert str(error.value) == (
+        f"A ZIP must contain one file, but this one contains {len(names)}. Unpack it "
+        f"and import the file with the bookmarks, {bookmarks}, never the whole ZIP, "
+        "because it may contain passwords."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "right"),
+    [
+        ("html", b"url,title\nhttps://example.com/,A\n", "csv"),
+        ("html", (INPUTS / "small.xbel").read_bytes(), "xbel"),
+        ("csv", (INPUTS / "small.xbel").read_text().encode("utf-16"), "xbel"),
+        ("html", b'[{"url": "https://example.com/"}]', "json"),
+        ("html", b"https://example.com/", "txt"),
+        ("csv", b"<DL><DT><A HREF='https://example.com/'>A</A></DL>", "html"),
     ],
 )
-def test_a_file_without_bookmarks_is_unreadable_and_described(
-    name, content, description
-):
+def test_a_file_in_the_wrong_format_is_refused_with_the_right_one(name, content, right):
     with pytest.raises(UnreadableFile) as error:
         records(io.BytesIO(content), name)
 
-    reason = f"No bookmarks found. The file looks like {description}."
-    assert str(error.value) == reason
+    assert str(error.value).endswith(f" Import it in the format {right}.")
+
+
+@pytest.mark.parametrize(
+    ("name", "file_format"),
+    [
+        ("blank_first_line.csv", "csv"),
+        ("end_tag_in_title.html", "html"),
+        ("lists_in_a_cycle.json", "json"),
+        ("onetab.txt", "txt"),
+        ("small.xbel", "xbel"),
+    ],
+)
+def test_the_format_is_found_by_the_content(name, file_format):
+    with (INPUTS / name).open("rb") as file:
+        assert find_format("export", file) == file_format
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("blank_first_line.csv", [("https://a.example/1", "One", None)]),
+        ("excel_sep.csv", [("https://a.example/1", "One", None)]),
+        (
+            "end_tag_in_title.html",
+            [
+                ("https://p.example/1", "What is </dev/null in bash?", None),
+                ("https://p.example/2", "Next", None),
+            ],
+        ),
+        (
+            "links.md",
+            [
+                ("https://a.example/1", "One", None),
+                ("https://a.example/2", "Two", None),
+                ("https://a.example/3", "", None),
+            ],
+        ),
+        (
+            "onetab.txt",
+            [
+                ("https://a.example/1", "One", None),
+                ("https://a.example/2", "", None),
+                ("https://a.example/3", "A | B", None),
+            ],
+        ),
+        (
+            "small.xbel",
+            [
+                ("https://a.example/1?x=1&y=2", "One", "Tools & more"),
+                ("https://a.example/2", "Two", "Tools & more / Inner"),
+                ("https://a.example/3", None, None),
+            ],
+        ),
+    ],
+)
+def test_files_that_failed_are_read(name, expected):
+    with (INPUTS / name).open("rb") as file:
+        found = list(read(file, guess_format(name)))
+
+    assert [
+        (record.url, record.title, record.collection) for record in found
+    ] == expected
+
+
+def test_the_records_of_a_file_are_printed_without_django():
+    script = (
+        "import sys, runpy; runpy.run_module('bookmarks.files', run_name='__main__')"
+    )
+    script += "; sys.exit('django' in sys.modules)"
+
+    result = subprocess.run(
+        [sys.executable, "-c", script, INPUTS / "small.xbel"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    first, *_others = map(json.loads, result.stdout.splitlines())
+    assert (first["type"], first["url"], first["note"]) == (
+        "Record",
+        "https://a.example/1?x=1&y=2",
+        "A note",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
-"""Methods of querysets name the owner of the rows that they read or write, and
-filters always count.
-"""
+"""Methods of managers name the owner of the rows that they read or write."""
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
-from bookmarks.files.importing import store
 from bookmarks.files.records import Record
-from bookmarks.files.report import Report
+from bookmarks.import_report import Report
+from bookmarks.imports import store
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
@@ -31,33 +29,27 @@ def scope_of(user_group):
     return {"team": user_group.team, "environment": user_group.environment}
 
 
-@each_model
 @pytest.mark.parametrize(
-    "filtered",
+    ("model", "names"),
     [
-        lambda rows, other: rows.filter(user_group=other),
-        lambda rows, other: rows.exclude(user_group__isnull=False),
-        lambda rows, other: rows.none(),
+        (Bookmark, ["add_many", "find_by_id", "update_by_id", "delete_by_id"]),
+        (Bookmark, ["delete_by_ids", "move_by_ids", "find_by_unique_key"]),
+        (Collection, ["find_by_id", "update_by_id", "merge_into"]),
+        (UserGroup, ["get_or_add", "update_by_provided_id", "rotate_token"]),
+        (ApiToken, ["issue", "issue_for_each", "authenticate"]),
     ],
-    ids=["filter", "exclude", "none"],
 )
-def test_a_filter_counts_when_a_row_is_found(model, filtered, user_group, other_group):
-    row = FACTORIES[model](user_group=user_group)
-    rows = filtered(model.objects, other_group)
+def test_only_the_manager_of_a_model_has_the_methods_that_take_an_owner(model, names):
+    """The others would find rows that filters, or the relation, exclude."""
+    owner = model._meta.get_field("team" if hasattr(model, "team") else "user_group")
+    related = getattr(owner.related_model(pk=1), owner.remote_field.related_name)
 
-    assert rows.find_by_id(user_group, str(row.pk)) is None
-    assert model.objects.find_by_id(user_group, str(row.pk)) == row
-
-
-@each_model
-def test_the_manager_of_a_group_finds_no_row_of_another(model, user_group, other_group):
-    row = FACTORIES[model](user_group=user_group)
-    of_other_group = {
-        Bookmark: other_group.bookmarks,
-        Collection: other_group.collections,
-    }[model]
-
-    assert of_other_group.find_by_id(user_group, str(row.pk)) is None
+    for name in names:
+        assert hasattr(model.objects, name)
+        assert not hasattr(model.objects.all(), name)
+        assert not hasattr(model.objects.using("default"), name)
+        assert not hasattr(related, name)
+        assert hasattr(model.objects.db_manager("default"), name)
 
 
 @each_model
@@ -156,17 +148,6 @@ def test_postgresql_refuses_a_collection_of_another_group(user_group, other_grou
         transaction.atomic(),
     ):
         write()
-
-
-def test_a_filter_counts_when_a_user_group_is_updated(user_group):
-    groups = UserGroup.objects.filter(name="No such name")
-
-    with pytest.raises(UserGroup.DoesNotExist):
-        groups.update_by_provided_id(
-            user_group.provided_id, scope_of(user_group), name="New"
-        )
-
-    assert not UserGroup.objects.filter(name="New").exists()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from rest_framework.serializers import BooleanField
 
 from bookmarks import openapi
 from bookmarks.files import FORMATS_BY_TYPE
-from bookmarks.openapi import EXPORT_EXAMPLES
+from bookmarks.openapi import IMPORT_EXAMPLES
 from bookmarks.serializers import NewBookmarkEnvelope
 from bookmarks.views import BookmarksView
 from bookmarks_service import schema
@@ -326,13 +326,10 @@ def check_examples(document, contents):
 def test_each_type_of_a_file_has_an_example_or_is_named(document):
     _, _, operation = operations_of(document)["import_bookmarks"]
 
-    assert operation["requestBody"]["content"].keys() == {
-        *EXPORT_EXAMPLES,
-        "application/octet-stream",
-    }
+    assert operation["requestBody"]["content"].keys() == IMPORT_EXAMPLES.keys()
     assert all(
         media_type in operation["description"]
-        for media_type in FORMATS_BY_TYPE.keys() - EXPORT_EXAMPLES.keys()
+        for media_type in FORMATS_BY_TYPE.keys() - IMPORT_EXAMPLES.keys()
     )
     assert operation["requestBody"]["required"]
     assert {"413", "415"} <= operation["responses"].keys()

@@ -88,15 +88,6 @@ def test_a_revoked_or_expired_token_is_not_found(trait):
 
 
 @pytest.mark.django_db
-def test_a_filtered_queryset_authenticates_only_tokens_that_match_the_filter():
-    token, other = ApiTokenFactory.create_batch(2)
-    tokens = ApiToken.objects.filter(team=token.team)
-
-    assert tokens.authenticate(token.secret) == token
-    assert tokens.authenticate(other.secret) is None
-
-
-@pytest.mark.django_db
 def test_revoking_a_token_again_keeps_the_first_time():
     token = ApiTokenFactory()
 

@@ -21,6 +21,7 @@ from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 
+from usergroups.db.versions import is_same
 from usergroups.events import (
     SUMMARY,
     Event,
@@ -218,9 +219,17 @@ def columns_of(model: type[models.Model]) -> dict[str, ModelField]:
 
 
 def changed_fields(form: "forms.BaseModelForm[M]") -> list[str]:
-    """Return the names of the changed fields that are columns of the model."""
+    """Return the names of the columns of the model whose values change."""
     columns = columns_of(type(form.instance))
-    return [name for name in form.changed_data if name in columns]
+    changed = []
+    for name in form.changed_data:
+        if name not in columns:
+            continue
+        value = columns[name].value_from_object(form.instance)
+        # The text of the input may differ, although its value is the same.
+        if not is_same(columns[name], form.initial.get(name), value):
+            changed.append(name)
+    return changed
 
 
 def changed_values(form: "forms.BaseModelForm[M]") -> dict[str, list[object]]:

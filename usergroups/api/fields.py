@@ -13,6 +13,8 @@ from rest_framework import ISO_8601, serializers
 
 from usergroups.db.stored_json import stored_text
 
+from .strict_json import CheckedObject
+
 # The colon of the offset is optional, because Python clients of
 # openapi-generator omit it in query strings.
 _RFC_3339 = re.compile(
@@ -47,15 +49,15 @@ class TextField(serializers.CharField):
         return data
 
 
-class ColumnField(serializers.CharField):
-    """A text of a row that a serializer represents.
+class OfRow:
+    """Makes a field represent an attribute of a row.
 
-    DRF's own field would also accept mappings and call methods, which takes a
-    fifth of the function calls for a list.
+    DRF's fields would also accept mappings and call methods, which takes a
+    fifth of the function calls of a list.
     """
 
     def get_attribute(self, instance: models.Model) -> Any:
-        return getattr(instance, str(self.source))
+        return getattr(instance, self.source)  # type: ignore[attr-defined]
 
 
 class StrictBooleanField(serializers.BooleanField):
@@ -90,7 +92,7 @@ class ObjectField(serializers.DictField):
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
             self.fail("not_an_object")
-        return data
+        return CheckedObject(data)
 
 
 class TimestampField(serializers.DateTimeField):

@@ -80,6 +80,13 @@ class Unstorable(ValueError):
         self.code = code
 
 
+class CheckedObject(dict[str, object]):
+    """An object of a body, in which all values can be stored.
+
+    It is not checked a second time before it is stored.
+    """
+
+
 class UncheckedObject(dict[str, object]):
     """An object of a JSON text in which some value cannot be stored.
 
@@ -113,6 +120,21 @@ def loads(body: bytes, depth: int = 0) -> Any:
     if "\\u" in text and _SUSPICIOUS_ESCAPE.search(text):
         check_storable(value)
     return value
+
+
+def check_object(value: object) -> None:
+    """Raise ValueError if Python code gives a value that a body could not
+    contain as an object.
+    """
+    if isinstance(value, CheckedObject):
+        return
+    try:
+        body = json.dumps(value).encode()
+    except (TypeError, RecursionError) as error:
+        raise ValueError(_(NOT_JSON) % {"reason": error}) from None
+    # A key that is a number would become text.
+    if not isinstance(value, dict) or loads(body, depth=1) != value:
+        raise ValueError(_("Not a JSON object."))
 
 
 def loads_unchecked(body: bytes) -> Any:

@@ -6,8 +6,9 @@ subclass, which calls ``validated`` and ``respond``.
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from copy import copy
-from typing import Any, ClassVar, NoReturn, cast
+from typing import Any, ClassVar, NoReturn
 
+from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db import IntegrityError, connections, router, transaction
 from django.db.models import Model
 from django.http import HttpRequest
@@ -15,7 +16,8 @@ from django.http.response import HttpResponseBase
 from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import get_authorization_header
-from rest_framework.exceptions import APIException, NotAuthenticated
+from rest_framework.exceptions import APIException, NotAuthenticated, ValidationError
+from rest_framework.fields import get_error_detail
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ListField, Serializer
@@ -58,8 +60,8 @@ class BaseAPIView(APIView):
     """The base class of all API views.
 
     A subclass sets ``authentication_classes`` and ``permission_classes``. The
-    authentication sets ``request.auth`` to an object with an ``owner``, which
-    is a model instance, and a ``team_id``.
+    authentication sets ``request.auth`` to an object with an ``owner_key``, the
+    model and the key of the owner, and a ``team_id``.
 
     It sets every DRF policy itself, so that the API does not depend on the
     host's REST_FRAMEWORK setting.
@@ -224,10 +226,11 @@ class BaseAPIView(APIView):
         self.counted_by.append((limit, owner))
 
     @property
-    def token_owner(self) -> Model:
-        """The owner of the request's token."""
+    def token_owner(self) -> tuple[type[Model], Any]:
+        """The model and the key of the owner of the request's token."""
         token: Any = self.request.auth
-        return cast(Model, token.owner)
+        model, key = token.owner_key
+        return model, key
 
     def is_costly(self, request: APIRequest) -> bool:
         """Return whether the call may take much time or memory.
@@ -284,6 +287,9 @@ class BaseAPIView(APIView):
         """Return the error with which a call of this view answers an
         exception, or the same exception if that is a fault.
         """
+        # for example, of a validator that a host has added to a field
+        if isinstance(error, DjangoValidationError):
+            return ValidationError(get_error_detail(error))
         explained = explain(error, {**COMMON_ANSWERS, **self.errors})
         if isinstance(explained, IntegrityError):
             return self.explain_integrity_error(explained)
@@ -308,9 +314,9 @@ class BaseAPIView(APIView):
         """
         if self.request.auth is None:
             return error
-        owner = self.token_owner
-        database = router.db_for_write(type(owner))
-        if type(owner)._default_manager.using(database).contains(owner):
+        model, key = self.token_owner
+        owners = model._default_manager.using(router.db_for_write(model))
+        if owners.filter(pk=key).exists():
             return error
         explained = InvalidToken()
         # so that the log has both errors

@@ -13,6 +13,7 @@ debug toolbar.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from django.db import connections, models
@@ -24,6 +25,12 @@ from django.db.models.sql.compiler import SQLCompiler
 from .versions import versioned
 
 M = TypeVar("M", bound=models.Model)
+
+MAX_KEPT = 256
+"""The maximum number of kept statements of a kind.
+
+A call may have any combination of fields, and any number of versions.
+"""
 
 Converter = Callable[[object, Col, BaseDatabaseWrapper], object]
 """Converts a value of the database to that of a field."""
@@ -205,24 +212,45 @@ class CompiledSelectRelated(CompiledStatement[M]):
         return instance
 
 
-def compile_update(
-    rows: models.QuerySet[M], changes: Collection[str], deferred: Collection[str]
-) -> CompiledStatement[M]:
-    """Return the statement that updates the rows of a queryset, and returns
-    them without their ``deferred`` fields.
-
-    Its parameters are the new values of the fields named ``changes``, and the
-    time of the change, ``updated_at``. A row that has the new values already
-    keeps its time.
+@lru_cache(maxsize=MAX_KEPT)
+def select_statement(model: type[M], using: str, *key: str) -> CompiledStatement[M]:
+    """Return the statement that reads the row in which the fields named
+    ``key`` have the values of its parameters.
     """
-    columns = ModelColumns(rows.model, rows.db, deferred)
-    new_values = parameters(rows.model, *changes)
-    [now] = parameters(rows.model, "updated_at").values()
+    rows = model._base_manager.using(using)
+    return compile_select(rows.filter(**parameters(model, *key)))
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def update_statement(
+    model: type[M],
+    using: str,
+    key: Collection[str],
+    changes: Collection[str],
+    *,
+    versions: Collection[str],
+    deferred: Collection[str],
+) -> CompiledStatement[M]:
+    """Return the statement that updates a row, and returns it without its
+    ``deferred`` fields.
+
+    Its parameters are the values of the fields named ``key``, by which the row
+    is found, the new values of the fields named ``changes``, and the time of
+    the change, ``updated_at``. A row that has the new values already keeps its
+    time. If there are ``versions``, parameters with these names, only a row
+    with one of these times is updated.
+    """
+    columns = ModelColumns(model, using, deferred)
+    [now] = parameters(model, "updated_at").values()
+    rows = model._base_manager.using(using).filter(**parameters(model, *key))
+    if versions:
+        accepted = [Parameter(name, now.output_field) for name in versions]
+        rows = rows.filter(updated_at__in=accepted)
     # as in QuerySet.update()
     query: Any = rows.query.chain(UpdateQuery)
-    query.add_update_values(versioned(rows.model, new_values, now))
-    sql, params = query.get_compiler(rows.db).as_sql()
-    quote = connections[rows.db].ops.quote_name
+    query.add_update_values(versioned(model, parameters(model, *changes), now))
+    sql, params = query.get_compiler(using).as_sql()
+    quote = connections[using].ops.quote_name
     returned = ", ".join(quote(name) for name in columns.column_names)
     sql = f"{sql} RETURNING {returned}"
-    return CompiledStatement(rows.db, sql, params, columns)
+    return CompiledStatement(using, sql, params, columns)

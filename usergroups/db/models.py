@@ -1,8 +1,10 @@
 """The base classes of models whose writes are announced."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db import models, router
 from django.db.models.signals import post_save
@@ -10,12 +12,51 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .announcements import announce_save
+from .versions import is_same
 
 MAX_NOTES_LENGTH = 2_000
 """The maximum number of characters of notes.
 
 Calls load them with the rows.
 """
+
+
+def cleaned_value(field: Any, value: Any) -> Any:
+    """Return the value as the field stores it.
+
+    Raises ValidationError if it is invalid. Unlike ``field.clean()``, this
+    does not convert a value of another type, such as a number to text.
+    """
+    cleaned = value
+    if field.is_relation:
+        has_type = value is None or isinstance(value, field.related_model)
+    else:
+        try:
+            cleaned = field.clean(value, None)
+        # DateTimeField raises it for a number.
+        except TypeError:
+            cleaned = None
+        has_type = type(value) is type(cleaned)
+    is_naive = isinstance(value, datetime) and timezone.is_naive(value)
+    # Django does not check whether a field that is not editable is null.
+    is_null = value is None and not field.null
+    if is_null or is_naive or not has_type:
+        raise ValidationError("The value has the wrong type.", "invalid")
+    if isinstance(value, str):
+        require_storable(value)
+    return cleaned
+
+
+def require_storable(text: str) -> None:
+    """Raise ValidationError for text that PostgreSQL cannot store."""
+    if "\0" in text:
+        reason = _("Text must not contain U+0000.")
+        raise ValidationError(reason, "null_characters_not_allowed")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        reason = _("Text must not contain lone surrogates.")
+        raise ValidationError(reason, "surrogate_characters_not_allowed") from None
 
 
 class WritingModel(models.Model):
@@ -31,17 +72,29 @@ class WritingModel(models.Model):
         super().__init_subclass__()
         post_save.connect(announce_save, sender=cls)
 
-    def validate_fields(self, names: Iterable[str]) -> None:
-        """Raise ValidationError if a value of these fields is invalid, because
-        SQLite would store text of any length. Foreign keys are not checked.
+    @classmethod
+    def cleaned_values(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of these fields as they are stored.
+
+        Raises ValidationError with the errors of each field. The methods of
+        managers call this before they write, so that they refuse what a call
+        refuses, and what a validator of a field refuses that a host has added.
         """
-        checked = set(names)
-        not_checked = {
-            field.name
-            for field in self._meta.concrete_fields
-            if field.name not in checked or field.is_relation
-        }
-        self.clean_fields(exclude=not_checked)
+        cleaned = {}
+        errors = {}
+        for name, value in values.items():
+            field = cls._meta.get_field(name)
+            # the key of a foreign key
+            if name != field.name:
+                cleaned[name] = value
+                continue
+            try:
+                cleaned[name] = cleaned_value(field, value)
+            except ValidationError as error:
+                errors[name] = error
+        if errors:
+            raise ValidationError(errors)
+        return cleaned
 
     def delete(
         self, using: str | None = None, keep_parents: bool = False
@@ -94,3 +147,21 @@ class DatedModel(WritingModel):
         # passes ``args`` for a row that it loads.
         if not args and kwargs.keys().isdisjoint(("created_at", "updated_at")):
             self.updated_at = self.created_at
+
+    def assign(self, values: Mapping[str, object], now: datetime) -> set[str]:
+        """Set these fields without saving the instance, and return the names
+        of those that change. If any does, set ``updated_at``.
+        """
+        changed = set()
+        for name, value in values.items():
+            field: Any = self._meta.get_field(name)
+            # Compare the values to store.
+            before = field.pre_save(self, add=False)
+            setattr(self, name, value)
+            if is_same(field, before, field.pre_save(self, add=False)):
+                setattr(self, field.attname, before)
+            else:
+                changed.add(name)
+        if changed:
+            self.updated_at = now
+        return changed

@@ -1,18 +1,19 @@
-"""The base class of querysets that write."""
+"""The base classes of querysets and managers that write."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
+from django.core.exceptions import ValidationError
 from django.db import models, router
-from django.db.models import Value
 from django.utils import timezone
 
 from usergroups.signals import deleted
 
 from . import deletion
 from .announcements import announce, announce_update
+from .compiled_statements import update_statement
 from .deletion import (
     MAX_DELETED,
     TooManyDependants,
@@ -21,17 +22,13 @@ from .deletion import (
 )
 from .deletion_records import DeletionRecord
 from .retry import retry_on_conflict
-from .versions import Modified, versioned
+from .versions import Modified
 
 M = TypeVar("M", bound=models.Model)
 
 
 class WritingQuerySet(models.QuerySet[M]):
-    """A queryset with methods that write and announce what they have written.
-
-    Their argument ``versions`` contains the accepted values of the row's
-    ``updated_at``, or is None for any.
-    """
+    """A queryset with methods that write and announce what they have written."""
 
     recorded_fields: Sequence[str] = ()
     """The fields that ``record_deletions`` reads, if deletions are recorded."""
@@ -49,39 +46,6 @@ class WritingQuerySet(models.QuerySet[M]):
     def for_write(self) -> Self:
         """Return the queryset on the database ``db_for_write``."""
         return self.using(self.db_for_write)
-
-    @property
-    def has_filters(self) -> bool:
-        """Whether the queryset may exclude rows of the table, which a compiled
-        statement would find nevertheless.
-        """
-        query = self.query
-        return bool(query.where or query.combinator or query.is_sliced)
-
-    def _update_version(self, versions: Sequence[datetime] | None, **changes: Any) -> M:
-        """Update the queryset's only row and return it.
-
-        Call this in a transaction.
-
-        If the row has these values already, its ``updated_at`` does not change
-        either, and nothing is announced. Raises DoesNotExist, or Modified if
-        the row has another version.
-        """
-        now = timezone.now()
-        if changes:
-            rows = self
-            if versions is not None:
-                rows = self.filter(updated_at__in=versions)
-            count = rows.update(**versioned(self.model, changes, Value(now)))
-            if not count and versions is not None and self.exists():
-                raise Modified
-        else:
-            self._require_version(versions)
-        row = self.get()
-        # Otherwise, the row had these values already.
-        if row.updated_at == now:  # type: ignore[attr-defined]
-            announce_update([row], self.db, changes)
-        return row
 
     def _delete_version(self, versions: Sequence[datetime] | None) -> None:
         """Delete the queryset's only row.
@@ -208,3 +172,77 @@ class WritingQuerySet(models.QuerySet[M]):
         times = self.select_for_update().values_list("updated_at", flat=True)
         if times.get() not in versions:
             raise Modified
+
+
+class WritingManager(models.Manager[M]):
+    """A manager with the methods that take the owner of the rows.
+
+    Querysets do not have them, because compiled statements would ignore their
+    filters. Nor have the managers of relations, which Django derives from the
+    first manager of a model.
+
+    The argument ``versions`` contains the accepted values of the row's
+    ``updated_at``, or is None for any.
+    """
+
+    changeable: frozenset[str] = frozenset()
+    """The fields that the methods can change."""
+
+    deferred_after_update: tuple[str, ...] = ()
+    """Large fields, which an updated row is returned without."""
+
+    def get_queryset(self) -> WritingQuerySet[M]:
+        return cast(WritingQuerySet[M], super().get_queryset())
+
+    def on_db_for_write(self) -> Self:
+        """Return the manager on the database for writes."""
+        if self._db is not None:
+            return self
+        return self.db_manager(router.db_for_write(self.model))
+
+    def _cleaned_changes(self, changes: Mapping[str, object]) -> dict[str, Any]:
+        """Return the values to store. Raises ValidationError."""
+        for name in changes.keys() - self.changeable:
+            raise ValidationError({name: "The field cannot be changed."})
+        model: Any = self.model
+        cleaned: dict[str, Any] = model.cleaned_values(changes)
+        return cleaned
+
+    def _update_by_key(
+        self,
+        key: Mapping[str, object],
+        versions: Sequence[datetime] | None,
+        changes: Mapping[str, object],
+    ) -> M:
+        """Update the row that has the values of ``key``, and return it.
+
+        If the row has the new values already, its ``updated_at`` does not
+        change either, and nothing is announced. Raises DoesNotExist, or
+        Modified if the row has another version.
+        """
+        now = timezone.now()
+        updated: list[Any] = []
+        if not changes:
+            updated = list(self.filter(**key).defer(*self.deferred_after_update))
+            if versions is not None:
+                updated = [row for row in updated if row.updated_at in versions]
+        # No row has one of no versions, and the ORM compiles no such condition.
+        elif versions is None or versions:
+            accepted = {f"version{n}": each for n, each in enumerate(versions or ())}
+            statement = update_statement(
+                self.model,
+                self.db,
+                tuple(key),
+                tuple(changes),
+                versions=tuple(accepted),
+                deferred=self.deferred_after_update,
+            )
+            updated = statement.execute(**key, **accepted, **changes, updated_at=now)
+        if not updated:
+            if versions is not None and self.filter(**key).exists():
+                raise Modified
+            raise self.model.DoesNotExist  # type: ignore[attr-defined]
+        # Otherwise, the row had these values already.
+        if updated[0].updated_at == now:
+            announce_update(updated, self.db, changes)
+        return cast(M, updated[0])

@@ -60,6 +60,10 @@ class JSONObjectField(models.JSONField):
     def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
         return "text"
 
+    def validate(self, value: object, model_instance: models.Model | None) -> None:
+        # without encoding the value, as JSONField does
+        models.Field.validate(self, value, model_instance)
+
     def get_db_prep_value(
         self, value: object, connection: BaseDatabaseWrapper, prepared: bool = False
     ) -> JSONText | None:

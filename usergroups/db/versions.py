@@ -1,7 +1,7 @@
 """Detect lost updates by the time of the last change.
 
-``versioned`` returns the values of an update, which the ORM or a compiled
-statement writes. ``WritingQuerySet`` raises Modified.
+Whether a value is the same as the stored one is decided here: by ``versioned``
+in an UPDATE, and by ``is_same`` for rows that are locked.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Case, Expression, F, Func, Q, Value, When
 from django.db.models.sql.compiler import SQLCompiler
 
-from .stored_json import JSONObjectField, KeptJSON
+from .stored_json import JSONObjectField, KeptJSON, as_text, kept_json
 
 
 class Modified(Exception):
@@ -31,6 +31,16 @@ class IsSame(Func):
     ) -> tuple[str, tuple[str | int, ...]]:
         # SQLite knows IS NOT DISTINCT FROM only since version 3.39.
         return self.as_sql(compiler, connection, arg_joiner=" IS ", **context)
+
+
+def is_same(field: "models.Field[Any, Any]", old: object, new: object) -> bool:
+    """Return whether writing the new value would change nothing, as
+    ``versioned`` decides it in the database.
+    """
+    if not isinstance(field, JSONObjectField):
+        return old == new
+    text = as_text(old)
+    return kept_json(text, as_text(new)) == text
 
 
 def versioned(

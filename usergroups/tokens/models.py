@@ -9,8 +9,9 @@ from contextlib import suppress
 from copy import copy
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, router, transaction
 from django.db.models import Case, Count, F, Q, Value, When
 from django.http import HttpRequest
@@ -19,9 +20,14 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from usergroups.db.announcements import announce, announced_copy
-from usergroups.db.compiled_statements import CompiledSelectRelated, parameters
+from usergroups.db.compiled_statements import (
+    CompiledSelectRelated,
+    CompiledStatement,
+    parameters,
+    select_statement,
+)
 from usergroups.db.models import NotedModel
-from usergroups.db.querysets import WritingQuerySet
+from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.events import MAX_TEXT, Kind, owners, record_call
 from usergroups.signals import created, revoked, rotated
@@ -54,6 +60,9 @@ UNUSED_NOTICE = timedelta(days=90)
 REFUSAL_NOTICE = timedelta(days=7)
 """How long after its last refused call a token is reported."""
 
+MAX_GRACE = timedelta(days=30)
+"""The maximum period for which a rotated token still works."""
+
 OLD_AGE = timedelta(days=365)
 """How long after its expiry or revocation a token is old."""
 
@@ -85,7 +94,7 @@ class TokenState(models.TextChoices):
 
 
 class TokenQuerySet(WritingQuerySet[T]):
-    """Filters, issues and authenticates tokens."""
+    """Filters, rotates and revokes tokens."""
 
     def active(self) -> "TokenQuerySet[T]":
         """Filter tokens that are neither revoked nor expired."""
@@ -180,17 +189,6 @@ class TokenQuerySet(WritingQuerySet[T]):
         locked: models.QuerySet[Any] = owners.select_for_update(no_key=True)
         return locked.order_by("pk")
 
-    def issue(self, **fields: Any) -> tuple[T, str]:
-        """Create a token and return it with its secret, which is not stored.
-
-        Raises TooManyTokens, and IntegrityError if the owner is deleted.
-        """
-        owner = fields.pop(self.model.owner_field)
-        [issued] = self.issue_for_each([owner], **fields)
-        if issued is None:
-            raise TooManyTokens
-        return issued
-
     def count_active(self, owners: Sequence[models.Model]) -> Counter[Any]:
         """Return the number of active tokens of each of these owners, by the
         owner's primary key.
@@ -208,34 +206,6 @@ class TokenQuerySet(WritingQuerySet[T]):
             counts.update(dict(by_owner))
         return counts
 
-    def issue_for_each(
-        self, owners: Sequence[models.Model], **fields: Any
-    ) -> list[tuple[T, str] | None]:
-        """Create a token with these fields for each owner.
-
-        Return each token with its secret, or None in their place if the owner
-        already has MAX_ACTIVE_TOKENS active tokens. An owner who is listed
-        twice gets two tokens. Raises IntegrityError if an owner is deleted.
-        """
-        rows = self.for_write()
-        issued: list[tuple[T, str] | None] = []
-        tokens = []
-        with transaction.atomic(using=rows.db):
-            rows.lock_owners(owners)
-            counts = rows.count_active(owners)
-            for owner in owners:
-                if counts[owner.pk] >= MAX_ACTIVE_TOKENS:
-                    issued.append(None)
-                    continue
-                counts[owner.pk] += 1
-                token = self.model(**{self.model.owner_field: owner}, **fields)
-                token.copy_owner()
-                issued.append((token, token.assign_secret()))
-                tokens.append(token)
-            self.model._base_manager.using(rows.db).bulk_create(tokens)
-            announce(created, tokens, rows.db)
-        return issued
-
     def rotate(
         self, grace: timedelta, by: str = "", *, limited: bool = False
     ) -> list[tuple[T, T, str]]:
@@ -250,8 +220,12 @@ class TokenQuerySet(WritingQuerySet[T]):
 
         If ``limited``, the queryset has one token. Raises TooManyTokens if its
         owner has MAX_ACTIVE_TOKENS and, because of the grace period, would have
-        one more, and TooManyRotations.
+        one more, and TooManyRotations. Raises ValidationError if ``grace`` is
+        not a timedelta from zero to MAX_GRACE.
         """
+        if not isinstance(grace, timedelta) or not timedelta() <= grace <= MAX_GRACE:
+            reason = "The grace period is not a timedelta of 0 to 30 days."
+            raise ValidationError({"grace": reason})
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
             rotatable = rows.rotatable().defer(None)
@@ -345,37 +319,6 @@ class TokenQuerySet(WritingQuerySet[T]):
         keys = [token.pk for token in tokens]
         return self.model._base_manager.using(self.db).filter(pk__in=keys)
 
-    def authenticate(self, secret: str) -> T | None:
-        """Return the active token with this secret, or None."""
-        token = self.with_secret(secret)
-        if token is None or not token.is_active:
-            return None
-        return token
-
-    def with_secret(
-        self, secret: str, large_owner_fields: tuple[str, ...] = ()
-    ) -> T | None:
-        """Return the token with this secret, in any state, or None.
-
-        One query loads the token with its owner. Of the owner's large fields,
-        it loads only the ``large_owner_fields``; others are loaded when they
-        are read. The query goes to the database for writes, because a replica
-        that lags behind would accept a revoked token.
-        """
-        if not secret_format.is_well_formed(secret, self.model.prefix):
-            return None
-        digest = secret_format.digest(secret)
-        # The cached statement has none of the queryset's filters.
-        if self.has_filters:
-            tokens = self.for_write().filter(digest=digest)
-            found = _select_with_owner(tokens, large_owner_fields).execute()
-        else:
-            select = _select_by_digest(
-                type(self), self.model, self.db_for_write, large_owner_fields
-            )
-            found = select.execute(digest=digest)
-        return next(iter(found), None)
-
     def get_by_public_id(self, public_id: str) -> T:
         """Return the token with this id. Raises DoesNotExist."""
         digest = digest_of(public_id)
@@ -412,6 +355,77 @@ class TokenQuerySet(WritingQuerySet[T]):
     revoke_by_public_ids.queryset_only = True  # type: ignore[attr-defined]
 
 
+class TokenManager(WritingManager[T]):
+    """Issues and authenticates tokens."""
+
+    def issue(self, **fields: Any) -> tuple[T, str]:
+        """Create a token and return it with its secret, which is not stored.
+
+        Raises TooManyTokens, and IntegrityError if the owner is deleted.
+        """
+        owner = fields.pop(self.model.owner_field)
+        [issued] = self.issue_for_each([owner], **fields)
+        if issued is None:
+            raise TooManyTokens
+        return issued
+
+    def issue_for_each(
+        self, owners: Sequence[models.Model], **fields: Any
+    ) -> list[tuple[T, str] | None]:
+        """Create a token with these fields for each owner.
+
+        Return each token with its secret, or None in their place if the owner
+        already has MAX_ACTIVE_TOKENS active tokens. An owner who is listed
+        twice gets two tokens. Raises IntegrityError if an owner is deleted.
+        """
+        rows = cast(TokenQuerySet[T], self.on_db_for_write().get_queryset())
+        cleaned = self.model.cleaned_values(fields)
+        issued: list[tuple[T, str] | None] = []
+        tokens = []
+        with transaction.atomic(using=rows.db):
+            rows.lock_owners(owners)
+            counts = rows.count_active(owners)
+            for owner in owners:
+                if counts[owner.pk] >= MAX_ACTIVE_TOKENS:
+                    issued.append(None)
+                    continue
+                counts[owner.pk] += 1
+                token = self.model(**{self.model.owner_field: owner}, **cleaned)
+                token.copy_owner()
+                issued.append((token, token.assign_secret()))
+                tokens.append(token)
+            self.model._base_manager.using(rows.db).bulk_create(tokens)
+            announce(created, tokens, rows.db)
+        return issued
+
+    def authenticate(self, secret: str) -> T | None:
+        """Return the active token with this secret, or None."""
+        token = self.with_secret(secret)
+        if token is None or not token.is_active:
+            return None
+        return token
+
+    def with_secret(
+        self, secret: str, large_owner_fields: tuple[str, ...] = ()
+    ) -> T | None:
+        """Return the token with this secret, in any state, or None.
+
+        The query goes to the database for writes, because a replica that lags
+        behind would accept a revoked token. If the model ``reads_owner``, the
+        query also loads the owner, with those of its large fields that
+        ``large_owner_fields`` names.
+        """
+        if not secret_format.is_well_formed(secret, self.model.prefix):
+            return None
+        using = self.on_db_for_write().db
+        if self.model.reads_owner:
+            select = _select_with_owner(self.model, using, large_owner_fields)
+        else:
+            select = select_statement(self.model, using, "digest")
+        found = select.execute(digest=secret_format.digest(secret))
+        return next(iter(found), None)
+
+
 def digest_of(public_id: str) -> bytes | None:
     """Return the digest in a ``Token.public_id``, or None for other text."""
     if re.fullmatch(r"[0-9a-f]{64}", public_id):
@@ -420,29 +434,15 @@ def digest_of(public_id: str) -> bytes | None:
 
 
 @cache
-def _select_by_digest(
-    queryset: type[TokenQuerySet[T]],
-    model: type[T],
-    using: str,
-    large_owner_fields: tuple[str, ...],
-) -> CompiledSelectRelated[T]:
+def _select_with_owner(
+    model: type[T], using: str, large_owner_fields: tuple[str, ...]
+) -> CompiledStatement[T]:
     """Return the statement that reads the token with a digest, and its owner.
 
     Its parameter is ``digest``.
     """
-    digest = parameters(model, "digest")
-    tokens = queryset(model, using=using).filter(**digest)
-    return _select_with_owner(tokens, large_owner_fields)
-
-
-def _select_with_owner(
-    tokens: TokenQuerySet[T], large_owner_fields: tuple[str, ...]
-) -> CompiledSelectRelated[T]:
-    """Return the statement that reads the only token of a queryset with its
-    owner.
-    """
-    model = tokens.model
     deferred = [name for name in model.owner_deferred if name not in large_owner_fields]
+    tokens = model._base_manager.using(using).filter(**parameters(model, "digest"))
     return CompiledSelectRelated(tokens, model.owner_field, deferred)
 
 
@@ -467,6 +467,8 @@ class Token(NotedModel):
     """The prefix of the secrets of this model."""
     owner_field: ClassVar[str]
     """The name of the foreign key to the owner."""
+    reads_owner: ClassVar[bool] = False
+    """Whether authentication reads the owner with the token."""
     owner_deferred: ClassVar[tuple[str, ...]] = ()
     """Large fields of the owner, which authentication reads only if the view's
     ``large_owner_fields`` contain them.
@@ -561,7 +563,8 @@ class Token(NotedModel):
         _("minutes with refused calls"), default=0, db_default=0, editable=False
     )
 
-    objects = TokenQuerySet.as_manager()
+    rows = TokenQuerySet.as_manager()
+    objects = TokenManager.from_queryset(TokenQuerySet)()
 
     class Meta:
         abstract = True
@@ -601,6 +604,12 @@ class Token(NotedModel):
         self.digest = secret_format.digest(secret)
         self.hint = secret_format.hint(secret)
         return secret
+
+    @property
+    def owner_key(self) -> tuple[type[models.Model], Any]:
+        """The model and the key of the owner, which is not loaded for them."""
+        relation: Any = self._meta.get_field(self.owner_field)
+        return relation.related_model, getattr(self, relation.attname)
 
     @property
     def owner(self) -> models.Model:
@@ -675,7 +684,8 @@ class Token(NotedModel):
     @property
     def _tokens(self) -> Any:
         """All tokens of the model, on the database for writes."""
-        return type(self).objects.using(router.db_for_write(type(self), instance=self))
+        using = router.db_for_write(type(self), instance=self)
+        return type(self).objects.db_manager(using)
 
     def mark_used(self, request: HttpRequest | Request) -> None:
         """Store the time and client of the last use, at most once a minute."""

@@ -1,6 +1,5 @@
 """The serializers of the operations on the token of the request."""
 
-from datetime import timedelta
 from typing import Any
 
 from rest_framework import serializers
@@ -8,9 +7,7 @@ from rest_framework import serializers
 from usergroups.api.envelopes import Envelope
 from usergroups.api.fields import StrictIntegerField, TimestampField
 
-from .models import Token
-
-MAX_GRACE = timedelta(days=30)
+from .models import MAX_GRACE, Token
 
 
 class TokenRotationSerializer(serializers.Serializer[Any]):

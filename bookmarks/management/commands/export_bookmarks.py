@@ -9,9 +9,8 @@ from typing import Any, BinaryIO
 from django.core.management.base import CommandParser
 from django.utils.crypto import get_random_string
 
+from bookmarks.exports import load, record_export, write
 from bookmarks.files import EXPORT_FORMATS
-from bookmarks.files.exporting import load
-from bookmarks.files.import_events import record_export
 from bookmarks.management import progress
 from bookmarks.management.file_options import (
     add_file_options,
@@ -41,10 +40,9 @@ class Command(OperatorCommand):
         user_group, collection = look_up_owners(options)
         rows = user_group.bookmarks if collection is None else collection.bookmarks
         items = progress.of_items(load(user_group, collection), rows.count())
-        text = EXPORT_FORMATS[format_name].write(items)
         output = nullcontext(sys.stdout.buffer) if path == "-" else replaced_file(path)
         with output as file:
-            file.writelines(chunk.encode() for chunk in text)
+            file.writelines(write(items, format_name))
         record_export(user_group, format_name, actor="export_bookmarks")
 
     def describe_progress(self) -> str:

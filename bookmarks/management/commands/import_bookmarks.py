@@ -7,11 +7,17 @@ from typing import Any, BinaryIO
 from django.core.management.base import CommandError, CommandParser
 from django.db import router
 
-from bookmarks.files import FORMATS, positions
-from bookmarks.files.content import UnreadableFile, chunks, copied, open_content
-from bookmarks.files.decoding import encoding_name
-from bookmarks.files.importing import read, rolled_back_if, store
-from bookmarks.files.report import Report
+from bookmarks.files import (
+    FORMATS,
+    UnreadableFile,
+    encoding_name,
+    find_format,
+    open_content,
+    read,
+)
+from bookmarks.files.content import chunks
+from bookmarks.import_report import Report, positions
+from bookmarks.imports import copied, rolled_back_if, store
 from bookmarks.management import progress
 from bookmarks.management.file_options import (
     add_file_options,
@@ -75,7 +81,7 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"]
-        if not path.lower().endswith(".zip"):
+        if path == "-" or not os.path.isfile(path):
             # Fail before a pipe is read.
             look_up_format(options, path, FORMATS)
         user_group, collection = look_up_owners(options)
@@ -83,9 +89,9 @@ class Command(OperatorCommand):
         with opened(path) as file:
             try:
                 content, name = open_content(file, path)
+                format_name = options["format"] or find_format(name, content)
             except UnreadableFile as error:
-                raise CommandError(str(error)) from None
-            format_name = look_up_format(options, name, FORMATS)
+                raise CommandError(error.problem) from None
             records = progress.of_file(
                 read(content, format_name, options["encoding"]), content
             )
@@ -104,14 +110,16 @@ class Command(OperatorCommand):
                 # Also after an error, because what was stored remains.
                 self.summary = summarize(report, options)
                 self.print_problems(report, format_name)
-        if report.error and report.is_of_nothing:
+        if report.has_folders_only:
+            self.stderr.write(report.error or "")
+        elif report.error and report.is_of_nothing:
             raise CommandError(report.error)
-        if report.error:
+        elif report.error:
             raise CommandError(
                 f"{report.error} Only what comes before was read: {self.summary}"
             )
         self.stdout.write(self.summary)
-        if report.refused and not report.created + report.updated + report.existing:
+        if report.has_failed:
             raise CommandError("All bookmarks were refused.")
 
     def print_problems(self, report: Report, format_name: str) -> None:
@@ -145,6 +153,8 @@ def summarize(report: Report, options: dict[str, Any]) -> str:
         counts.append(f"{report.updated} updated")
     counts.append(f"{report.existing} already existed")
     counts.append(f"{report.refused} refused")
+    if report.collections:
+        counts.append(f"{report.collections} new collections")
     summary = f"{', '.join(counts)}."
     if options["dry_run"]:
         return f"Dry run, nothing was changed: {summary}"

@@ -105,7 +105,6 @@ class Search:
         tokens: dict[str, str],
         size: Size,
     ) -> None:
-        self.document = document
         self.operations = operations_of(document)
         self.extremes = Extremes(document, size.texts, size.members)
         self.client = client

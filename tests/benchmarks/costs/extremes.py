@@ -133,7 +133,9 @@ class Extremes:
             )
             return fitting([*known, *others], room)
         if is_type(schema, "object"):
-            value = self.largest(schema["additionalProperties"], None, room)
+            # Objects with any values have long texts.
+            member = schema["additionalProperties"] or {"maxLength": 1000}
+            value = self.largest(member, None, room)
             size = len(encoded(value).encode()) + 10
             return {str(key): value for key in range(room // size)}
         if is_type(schema, "string") and "maxLength" in schema:

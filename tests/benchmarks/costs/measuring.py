@@ -16,6 +16,7 @@ MAX_SECONDS_PER_KB = 0.020
 MAX_MEMORY_PER_KB = MIB
 MAX_SECONDS = 10
 MIN_KB = 5
+"""The length of a request that counts, if it is shorter."""
 
 LIBC = ctypes.CDLL(None)
 
@@ -40,8 +41,8 @@ class Cost(NamedTuple):
 
     @property
     def kilobytes(self) -> float:
-        """Its length, or MIN_KB if it is shorter, because each call takes some
-        time.
+        """Its length, or MIN_KB if it is shorter, because any call takes some
+        time, and a search reads a limited number of rows.
         """
         return max(MIN_KB, self.length / 1024)
 
@@ -112,9 +113,14 @@ def measured(client: Client, request: Request) -> Cost:
     return cost
 
 
+def stop(*arguments: object) -> None:
+    raise TimeoutError("The request takes too long.")
+
+
 def measured_once(client: Client, request: Request) -> Cost:
     """Make a call, undo what it changes and return what it took."""
     client.cookies.clear()
+    signal.signal(signal.SIGPROF, stop)
     gc.collect()
     # so that the next collection does not visit what exists
     gc.freeze()

@@ -144,12 +144,11 @@ class Pages:
         known = {**parameters, **found.fields}
         if self.size.is_each_field_alone:
             parameters = known
-        yield self.get("all", path, known)
         for title in self.size.texts:
             text = long_text(title, MAX_VALUE // max(1, len(known)))
             yield self.get(f"all: {title}", path, dict.fromkeys(known, text))
         for parameter, value in parameters.items():
-            if value:
+            if value and (self.size.is_each_field_alone or parameter in ("q", "o")):
                 yield self.get(f"{parameter}: {value[:30]}", path, {parameter: value})
             for title in self.size.texts:
                 text = long_text(title, MAX_VALUE)
@@ -194,6 +193,8 @@ class Pages:
             text = long_text(title, length)
             for field in fields:
                 yield self.post(f"{field}: {title}", path, {**fields, field: text})
+        if not self.size.is_each_field_alone:
+            return
         number = 900 // max(1, len(fields))
         repeated = {field: [value] * number for field, value in fields.items()}
         yield self.post("repeated", path, repeated)

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
-from .records import FileRecord
+from bookmarks.files import FileRecord, Problem
+from usergroups.csv_cells import csv_line
 
 MAX_REASONS = 100
 MAX_LINES = 10  # for each reason
@@ -15,10 +17,20 @@ MAX_RECORDS = 200  # refused ones
 MAX_TEXT = 500  # characters of the URL or title of a refused record
 MAX_NAMES = 100
 MAX_NAME_LENGTH = 255  # characters
+MAX_COLLECTIONS = 200  # names of new collections
+OTHER_REASONS = Problem(gettext_noop("Other reasons."))
 OTHER_NAMES = "…"
 """The name under which all further names are counted together after MAX_NAMES
 names.
 """
+
+
+def translated(reason: str) -> str:
+    """Return why a file or a record cannot be read in the active language."""
+    if not isinstance(reason, Problem):
+        return reason
+    values = reason.values.items()
+    return _(reason.text) % {name: translated(value) for name, value in values}
 
 
 def printable(text: str) -> str:
@@ -46,6 +58,18 @@ class RefusedRecord(NamedTuple):
     reason: str
 
 
+def refused_lines(records: Iterable[RefusedRecord]) -> str:
+    """Return the refused records as CSV with a header, or an empty text if
+    there are none.
+    """
+    lines = [csv_line(map(str, record)) for record in records]
+    if not lines:
+        return ""
+    text = "".join([csv_line(RefusedRecord._fields), *lines])
+    # PostgreSQL refuses U+0000.
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 class NameCounts(Counter[str]):
     """Counts names from a file in bounded memory: long names are cut, and
     MAX_NAMES names are counted separately.
@@ -67,6 +91,23 @@ class Refusal:
     """The ``line`` of each of the first MAX_LINES records."""
 
 
+def positions(format_name: str, refusal: Refusal) -> str:
+    """Describe for people where in a file the refused records are.
+
+    These are the numbers of bookmarks in JSON, and of lines in other formats.
+    """
+    numbers = ", ".join(map(str, refusal.lines))
+    unlisted = refusal.count - len(refusal.lines)
+    if unlisted:
+        text = _("%(numbers)s and %(count)s more")
+        numbers = text % {"numbers": numbers, "count": unlisted}
+    if format_name == "json":
+        text = ngettext("bookmark %(numbers)s", "bookmarks %(numbers)s", refusal.count)
+    else:
+        text = ngettext("line %(numbers)s", "lines %(numbers)s", refusal.count)
+    return text % {"numbers": numbers}
+
+
 @dataclass
 class Report:
     """The result of an import."""
@@ -78,6 +119,12 @@ class Report:
     """The number of bookmarks that already existed, or are repeated in the
     file, and that the import did not change.
     """
+    collections: int = 0
+    """The number of new collections."""
+    collection_names: list[str] = field(default_factory=list)
+    """The names of the first MAX_COLLECTIONS new collections."""
+    has_folders_only: bool = False
+    """Whether the file is an export of nothing but empty folders."""
     refused: int = 0
     refusals_by_reason: dict[str, Refusal] = field(default_factory=dict)
     refused_records: list[RefusedRecord] = field(default_factory=list)
@@ -97,7 +144,9 @@ class Report:
     that have each.
     """
     error: str | None = None
-    """Why the import ended before the end of the file, or None."""
+    """Why the import ended before the end of the file, or that the file has no
+    bookmarks, or None.
+    """
     file_name: str = ""
     """The name of the file, if it is known."""
     importer: str = ""
@@ -108,6 +157,32 @@ class Report:
     """
     last_line: int = 0
     """The ``line`` of the last record that was read."""
+
+    def add_collections(self, names: list[str]) -> None:
+        self.collections += len(names)
+        room = MAX_COLLECTIONS - len(self.collection_names)
+        self.collection_names += names[:room]
+
+    def stored_folders_only(self, number: int) -> None:
+        """Say that the file has only this number of empty folders."""
+        self.has_folders_only = True
+        text = ngettext(
+            "No bookmarks, only %(number)s empty folder.",
+            "No bookmarks, only %(number)s empty folders.",
+            number,
+        )
+        self.error = text % {"number": number}
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether nothing of the file could be used.
+
+        A file that was not read to its end because of the time limit has not
+        failed.
+        """
+        if self.stopped_at or self.has_folders_only:
+            return False
+        return self.has_no_bookmark and bool(self.error or self.refused)
 
     def stop(self, seconds: float, line: int) -> None:
         """Say that the time limit has passed before the record on this line."""
@@ -123,18 +198,18 @@ class Report:
     def refuse(self, record: FileRecord, reason: str) -> None:
         """Count a record that was refused, and keep the first ones."""
         self.refused += 1
-        reason = printable(reason)
         if len(self.refused_records) < MAX_RECORDS:
             url = beginning(record, "url")
             title = beginning(record, "title")
-            refused = RefusedRecord(record.line, url, title, reason)
-            self.refused_records.append(refused)
-        if (
-            reason not in self.refusals_by_reason
-            and len(self.refusals_by_reason) >= MAX_REASONS
-        ):
-            reason = _("Other reasons.")
-        refusal = self.refusals_by_reason.setdefault(reason, Refusal(reason))
+            shown = printable(translated(reason))
+            self.refused_records.append(RefusedRecord(record.line, url, title, shown))
+        refusals = self.refusals_by_reason
+        if reason not in refusals:
+            if len(refusals) >= MAX_REASONS:
+                reason = OTHER_REASONS
+            shown = printable(translated(reason))
+            refusals.setdefault(reason, Refusal(shown))
+        refusal = refusals[reason]
         refusal.count += 1
         if len(refusal.lines) < MAX_LINES:
             refusal.lines.append(record.line)

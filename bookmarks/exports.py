@@ -5,25 +5,31 @@ where server-side cursors are disabled, as they usually are behind a connection
 pooler. All statements see the same state of the database.
 """
 
-from collections import defaultdict
+import logging
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import Error, connections
+from django.db import Error, connections, router
 from django.db.models import Count, QuerySet
 from django.db.models.lookups import GreaterThan
 from django.http import FileResponse
 from rest_framework.exceptions import APIException
 
+from bookmarks import files
 from bookmarks.models import Bookmark, Collection
 from usergroups.api.bodies import CHUNK_SIZE
 from usergroups.api.deadlines import Deadline
+from usergroups.api.fields import rfc_3339_text
 from usergroups.db.bounded_reads import compare_positions
 from usergroups.db.retry import in_autocommit
+from usergroups.db.waiting import atomic_without_waiting
+from usergroups.events import Event, Kind, new_events, record
 from usergroups.models import UserGroup
+
+logger = logging.getLogger(__name__)
 
 M = TypeVar("M", Bookmark, Collection)
 
@@ -94,9 +100,12 @@ def _snapshot(using: str) -> Iterator[None]:
 
 def _pages(rows: QuerySet[M], size: int) -> Iterator[list[M]]:
     """Yield the bookmarks of one collection or of none, or the collections, in
-    pages from the oldest to the newest.
+    pages from the oldest to the newest. A page of several collections begins
+    with the bookmarks of the first.
     """
-    rows = following = rows.order_by("created_at", "pk")
+    # Otherwise, PostgreSQL might read all bookmarks of the user group.
+    by_collection = ["collection_id"] if rows.model is Bookmark else []
+    rows = following = rows.order_by(*by_collection, "created_at", "pk")
     while page := list(following[:size]):
         yield page
         if len(page) < size:
@@ -113,42 +122,35 @@ def _in_collections(
     """Yield the bookmarks of these collections in order, and each collection
     that is empty.
 
-    The bookmarks are counted first, which reads only an index. Then a query
-    reads several collections, as long as they fit on a page, and a collection
-    that does not fit is read in pages.
+    The bookmarks are counted first, which reads only an index.
     """
     inside = bookmarks.filter(collection__in=collections).order_by()
     counts = dict(inside.values_list("collection").annotate(Count("pk")))
-    for some in _divide(collections, counts):
-        if counts.get(some[0].pk, 0) > PAGE_SIZE:
-            [collection] = some
-            for page in _pages(bookmarks.filter(collection=collection), PAGE_SIZE):
-                yield from _set_collection(page, collection)
-            continue
-        by_collection = defaultdict(list)
-        filled = [each for each in some if each.pk in counts]
-        if filled:
-            rows = bookmarks.filter(collection__in=filled)
-            for bookmark in rows.order_by("collection_id", "created_at", "pk"):
-                by_collection[bookmark.collection_id].append(bookmark)
-        for each in some:
-            if each.pk in counts:
-                yield from _set_collection(by_collection[each.pk], each)
-            else:
-                yield each
+    for part in _divide(collections, counts):
+        filled = [each for each in part if each.pk in counts]
+        pages = _pages(bookmarks.filter(collection__in=filled), PAGE_SIZE)
+        # There are several pages only if the part is a single collection.
+        for page in pages if filled else [[]]:
+            by_key: dict[Any, list[Bookmark]] = {each.pk: [] for each in part}
+            for bookmark in page:
+                by_key[bookmark.collection_id].append(bookmark)
+            for each in part:
+                yield from _set_collection(by_key[each.pk], each)
+                if not by_key[each.pk]:
+                    yield each
 
 
 def _divide(
     collections: Sequence[Collection], counts: Mapping[Any, int]
 ) -> Iterator[list[Collection]]:
-    """Divide the collections, in order, so that each part fits on a page or is
-    a single collection.
+    """Divide the collections, in order, so that each part does not fill a page
+    or is a single collection.
     """
     part: list[Collection] = []
     total = 0
     for collection in collections:
         count = counts.get(collection.pk, 0)
-        if part and total + count > PAGE_SIZE:
+        if part and total + count >= PAGE_SIZE:
             yield part
             part, total = [], 0
         part.append(collection)
@@ -171,11 +173,32 @@ class StorageUnavailable(APIException):
     wait = 60  # seconds, for the header Retry-After
 
 
-def download(text: Iterable[str], deadline: Deadline, **options: Any) -> FileResponse:
-    """Return a response with the text, which is written to a temporary file
+def write(items: Iterable[Bookmark | Collection], file_format: str) -> Iterator[bytes]:
+    """Yield the bytes of a file with these bookmarks and empty collections."""
+    return files.write(map(_record, items), file_format)
+
+
+def _record(item: Bookmark | Collection) -> files.WrittenRecord:
+    if isinstance(item, Collection):
+        return files.CollectionRecord(0, item.name)
+    return files.Record(
+        0,
+        item.url,
+        item.title,
+        item.collection.name if item.collection else None,
+        rfc_3339_text(item.created_at),
+        tags=item.tags,
+        note=item.note,
+    )
+
+
+def download(
+    content: Iterable[bytes], deadline: Deadline, **options: Any
+) -> FileResponse:
+    """Return a response with the content, which is written to a temporary file
     before it begins.
 
-    Therefore an error while the text is made leads to an error response, a
+    Therefore an error while the content is made leads to an error response, a
     slow client does not keep its source open, and a client notices by the
     Content-Length if the download breaks off. ``options`` are those of the
     response. Raises StorageUnavailable, for example on a full disk, and
@@ -186,7 +209,7 @@ def download(text: Iterable[str], deadline: Deadline, **options: Any) -> FileRes
             file = closed_after_error.enter_context(
                 TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)
             )
-            file.writelines(chunk.encode() for chunk in deadline.enforce(text))
+            file.writelines(deadline.enforce(content))
             file.seek(0)
             closed_after_error.pop_all()
     except OSError as error:
@@ -194,3 +217,20 @@ def download(text: Iterable[str], deadline: Deadline, **options: Any) -> FileRes
     response = FileResponse(file, **options)
     response.block_size = CHUNK_SIZE
     return response
+
+
+def record_export(user_group: UserGroup, file_format: str, **fields: str) -> None:
+    """Record that the bookmarks of a user group were exported.
+
+    This does not wait, because an export only reads. A database error is
+    logged.
+    """
+    numbers = {user_group.pk: 1}
+    events = new_events(
+        Kind.EXPORTED, Bookmark, numbers, counts={}, text=file_format.upper(), **fields
+    )
+    try:
+        with atomic_without_waiting(router.db_for_write(Event)):
+            record(events)
+    except Error:
+        logger.warning("Could not record an export.", exc_info=True)

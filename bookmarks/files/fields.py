@@ -1,102 +1,32 @@
 """Recognize the fields of a bookmark by their names in the files of programs.
 
 The names are those of columns in CSV, of keys in JSON, and of attributes in
-HTML. Here they are all as ``normalized`` returns them.
+HTML.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 
-from django.utils.translation import gettext as _
-
+from .problems import Problem, gettext_noop
+from .programs import (
+    FIREFOX_ANNOTATIONS,
+    FIREFOX_NOTE,
+    INTERNAL,
+    KARAKEEP_CONTENT,
+    NAMES,
+    PINBOARD_NOTE,
+    PINBOARD_PUBLIC,
+    PINBOARD_TITLE,
+    PINBOARD_URL,
+    TEXT_KEYS,
+)
 from .records import CollectionRecord, FileRecord, InvalidRecord, JsonValue, Record
 from .tag_lists import split_tags
 
-# The key under which Karakeep has an object with the URL. The names of its
-# values begin with "content." here.
-NESTED = "content"
-
-# The names of each field. If a record has several of them, the first one here
-# counts. Only tags and notes are taken from all of them.
-NAMES: dict[str, tuple[str, ...]] = {
-    "url": ("url", "uri", "href", "link", "articleurl", "givenurl", "content.url"),
-    "title": ("title", "name", "articletitle", "resolvedtitle", "giventitle"),
-    "collection": ("collection", "folder"),
-    "created_at": (
-        "createdat",
-        "created",
-        "adddate",
-        "addedat",
-        "added",
-        "timeadded",
-        "timestamp",
-        "time",
-        "dateadded",
-        "dateaddedutc",
-        "savedat",
-        "saveddate",
-        "lastinteractiondate",
-        "lastaccessed",
-        "date",
-    ),
-    "tags": ("tags", "tagnames", "labels", "documenttags"),
-    "note": (
-        "note",
-        "description",
-        "customdescription",
-        "extended",
-        "summary",
-        "excerpt",
-        "articleexcerpt",
-        "selection",
-        "notes",
-        "comment",
-        "comments",
-        "highlights",
-        "annotations",
-        "annos.value",
-    ),
-}
-
-# The key of the annotations of a bookmark in backups of older versions of
-# Firefox, and the name of the note among them.
-ANNOTATIONS = "annos"
-FIREFOX_NOTE = "bookmarkProperties/description"
-
-# The keys of the texts in an object that is a tag or a highlight.
-TEXT_KEYS = (
-    "name",
-    "label",
-    "quote",
-    "text",
-    "content",
-    "annotation",
-    "note",
-    "comment",
-)
-
-# Names of values that have no meaning outside the program that wrote them.
-# They are not reported as left out.
-IDENTIFIERS = {
-    "collectionid",
-    "content.type",
-    "guid",
-    "hash",
-    "hashedgivenurl",
-    "hashedurl",
-    "id",
-    "index",
-    "meta",
-    "parent",
-    "parentid",
-    "root",
-    "slug",
-    "type",
-    "typecode",
-    "uid",
-}
+# The field of each name. The names of a field are in the order of NAMES.
+FIELD_OF = {name: field for field, names in NAMES.items() for name in names}
+RANKS = {name: rank for rank, name in enumerate(FIELD_OF)}
 
 LINE_BREAKS = re.compile(r"[\t\n\r]")
 
@@ -104,14 +34,15 @@ LINE_BREAKS = re.compile(r"[\t\n\r]")
 # is "false".
 EMPTY_TEXTS = {"", "0", "false", "no", "[]"}
 
-
-# No name in this module is as long with spaces, "_" and "-".
+# No name in NAMES is as long with spaces, "_" and "-".
 MAX_NAME_LENGTH = 50
 
 # Of an object whose FieldMap is kept, so that 100 of them take little memory.
 MAX_NAMES = 100
 
 SEPARATORS = dict.fromkeys(map(ord, " \t\r\n_-"))
+
+NO_URL = Problem(gettext_noop("The entry has no URL."))
 
 
 def normalized(name: str) -> str:
@@ -134,8 +65,7 @@ def means_something(value: JsonValue, name: str = "") -> bool:
         # The length comes first, because a text may be very long.
         if len(value) > len("false") or value.lower() not in EMPTY_TEXTS:
             return True
-        # Pinboard marks a private bookmark like this.
-        return value == "no" and name == "shared"
+        return value == "no" and name == PINBOARD_PUBLIC
     if isinstance(value, list):
         return any(means_something(each) for each in value)
     return bool(value)
@@ -173,13 +103,6 @@ def texts(value: JsonValue) -> list[str]:
     return found
 
 
-def clean_url(url: JsonValue) -> JsonValue:
-    """Return the URL without white space around it, and without line breaks
-    and tabs, as browsers do.
-    """
-    return LINE_BREAKS.sub("", url.strip()) if isinstance(url, str) else url
-
-
 class FieldMap:
     """Maps the columns of a row, or the keys of an object, to the fields of a
     record.
@@ -191,34 +114,23 @@ class FieldMap:
         found: dict[str, int] = {}
         for position, name in enumerate(names):
             found.setdefault(normalized(name), position)
-        # In the JSON files of Pinboard, the description is the title.
-        has_description = {"href", "description"} <= found.keys()
-        if has_description and found.keys().isdisjoint(NAMES["title"]):
-            found["title"] = found.pop("description")
-        # Only Pinboard has the name "extended". It separates tags by spaces.
+        is_pinboard = {PINBOARD_URL, PINBOARD_TITLE} <= found.keys()
+        if is_pinboard and found.keys().isdisjoint(NAMES["title"]):
+            found["title"] = found.pop(PINBOARD_TITLE)
         self.split: Callable[[str], JsonValue] = split_tags
-        if "extended" in found:
+        if PINBOARD_NOTE in found:
             self.split = str.split
         # The positions of the names of each field, in the order of NAMES.
-        self.positions: dict[str, list[int]] = {}
-        for field, all_names in NAMES.items():
-            positions = [found[name] for name in all_names if name in found]
-            if field in ("url", "title", "collection"):
-                # Values under further names are reported as left out.
-                del positions[1:]
-            self.positions[field] = positions
-        mapped = set(chain(*self.positions.values()))
+        self.positions: dict[str, list[int]] = {field: [] for field in NAMES}
+        mapped = set()
+        for name in sorted(found.keys() & RANKS.keys(), key=RANKS.__getitem__):
+            self.positions[FIELD_OF[name]].append(found[name])
+            mapped.add(found[name])
         # The positions and names of the values to report as left out.
         self.unmapped: list[tuple[int, str]] = []
         for position, name in enumerate(names):
-            if position not in mapped and normalized(name) not in IDENTIFIERS:
+            if position not in mapped and normalized(name) not in INTERNAL:
                 self.unmapped.append((position, name.strip()))
-
-    def first(self, field: str, values: Sequence[JsonValue]) -> JsonValue:
-        """Return the value under the first name of a field, or None."""
-        for position in self.positions[field]:
-            return values[position]
-        return None
 
     def texts(
         self, field: str, values: Sequence[JsonValue], left_out: list[str]
@@ -230,8 +142,8 @@ class FieldMap:
         found: list[str] = []
         for position in self.positions[field]:
             value = values[position]
-            if field == "tags":
-                value = self.tags(value)
+            if field == "tags" and isinstance(value, str):
+                value = self.split(value)
             found_here = texts(value)
             if not found_here and means_something(value):
                 left_out.append(self.names[position])
@@ -241,7 +153,7 @@ class FieldMap:
     def text(
         self, field: str, values: Sequence[JsonValue], left_out: list[str]
     ) -> str | None:
-        """Return the first text in the value of a field, or None.
+        """Return the first text in the values of a field, or None.
 
         If there are others, add the field to ``left_out``.
         """
@@ -250,12 +162,19 @@ class FieldMap:
             left_out.append(field)
         return found[0] if found else None
 
-    def tags(self, value: JsonValue) -> JsonValue:
-        """Return the list of tags in a value, which may be a text."""
-        if isinstance(value, str):
-            return self.split(value)
-        # Answers of Pocket's API have an object for each tag.
-        return list(value) if isinstance(value, dict) else value
+    def url(self, values: Sequence[JsonValue], left_out: list[str]) -> JsonValue:
+        """Return the first URL as browsers read it: without white space around
+        it, line breaks and tabs.
+        """
+        found: JsonValue = None
+        for position in self.positions["url"]:
+            value = values[position]
+            if value and found:
+                left_out.append(self.names[position])
+            found = found or value
+        if isinstance(found, str):
+            return LINE_BREAKS.sub("", found.strip())
+        return found
 
     def record(self, line: int, values: Sequence[JsonValue]) -> FileRecord:
         """Return the record of these values, one for each of the names."""
@@ -264,16 +183,18 @@ class FieldMap:
             for position, name in self.unmapped
             if means_something(values[position], name)
         ]
+        url = self.url(values, left_out)
         title = self.text("title", values, left_out)
         collection = self.text("collection", values, left_out)
         tags = tuple(self.texts("tags", values, left_out))
         note = "\n\n".join(self.texts("note", values, left_out))
-        url = clean_url(self.first("url", values))
-        created_at = self.first("created_at", values)
+        created_at: JsonValue = None
+        for position in self.positions["created_at"]:
+            created_at = created_at or values[position]
         if not url:
             if collection and not (title or created_at or left_out or tags or note):
                 return CollectionRecord(line, collection)
-            return InvalidRecord(line, _("The entry has no URL."), title)
+            return InvalidRecord(line, NO_URL, title)
         # Several columns may have the same name.
         names = tuple(dict.fromkeys(left_out))
         return Record(line, url, title, collection, created_at, names, tags, note)
@@ -291,15 +212,15 @@ class ObjectReader:
 
     def record(self, line: int, values: Mapping[str, JsonValue]) -> FileRecord:
         values = dict(values)
-        nested = values.get(NESTED)
+        nested = values.get(KARAKEEP_CONTENT)
         if isinstance(nested, dict):
-            del values[NESTED]
+            del values[KARAKEEP_CONTENT]
             for name, value in nested.items():
-                values[f"{NESTED}.{name}"] = value
-        note = note_of_firefox(values.get(ANNOTATIONS))
+                values[f"{KARAKEEP_CONTENT}.{name}"] = value
+        note = note_of_firefox(values.get(FIREFOX_ANNOTATIONS))
         if note:
-            del values[ANNOTATIONS]
-            values[f"{ANNOTATIONS}.value"] = note
+            del values[FIREFOX_ANNOTATIONS]
+            values[f"{FIREFOX_ANNOTATIONS}.value"] = note
         names = tuple(values)
         field_map = self.field_map if len(names) <= MAX_NAMES else FieldMap
         return field_map(names).record(line, list(values.values()))

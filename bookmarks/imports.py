@@ -1,23 +1,38 @@
-"""Read a file, and store its records as bookmarks.
+"""Store the records of a file as bookmarks.
 
 Imports and batches share one ``INSERT ... ON CONFLICT DO NOTHING``.
 PostgreSQL's ``COPY`` would fail if any of the rows exists already.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import Any, BinaryIO, NamedTuple
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, NamedTuple, cast
 from uuid import UUID
 
-from django.db import router, transaction
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import Error, router, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from uuid_utils.compat import uuid7
 
 from bookmarks import web_url
+from bookmarks.files import (
+    NO_DATES,
+    CollectionRecord,
+    FileRecord,
+    InvalidRecord,
+    UnreadableFile,
+    parse_date,
+)
+from bookmarks.files.collection_names import shortened
 from bookmarks.models import (
+    MAX_COLLECTION_NAME_LENGTH,
     MAX_NOTE_LENGTH,
     MAX_TITLE_LENGTH,
     Bookmark,
@@ -29,47 +44,37 @@ from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER
 from usergroups.api.deadlines import Deadline, TimeLimitExceeded
 from usergroups.db.retry import retry_on_conflict
+from usergroups.events import MAX_TEXT, Kind, new_events, record
 from usergroups.models import UserGroup
 
-from . import FORMATS, beginnings
-from .collection_names import shortened
-from .content import UnreadableFile
-from .dates import parse_date
-from .decoding import open_text
-from .import_events import record_import
-from .records import CollectionRecord, FileRecord, InvalidRecord
-from .report import Report
+from .import_report import Report, printable, refused_lines, translated
+
+logger = logging.getLogger(__name__)
+
+MAX_MEMORY = 1024 * 1024  # bytes; a larger file is kept on the disk
 
 ROWS_PER_TRANSACTION = 1000
 # Records that cannot be stored. A ZIP of 4 kB may contain millions of them.
 MAX_REFUSED = 100_000
 
+# Empty collections that are held back until there is a bookmark.
+MAX_HELD = 10_000
 
-def read(
-    file: BinaryIO, name: str, encoding: str | None = None
-) -> Iterator[FileRecord]:
-    """Yield the records of a file in the format with this name, which is read
-    in constant memory and closed.
+# The keys of the numbers in the event of an import.
+NEW = gettext_noop("new")
+UPDATED = gettext_noop("updated")
+EXISTING = gettext_noop("already existed")
+REFUSED = gettext_noop("refused")
 
-    ``encoding`` is the name of its encoding, as returned by ``encoding_name``;
-    by default, the file declares it. Raises UnreadableFile after the last
-    record if the rest of the file cannot be read, or if there is no record.
-    """
-    with open_text(file, encoding, is_html=name == "html") as text:
-        beginning = text.read(beginnings.SIZE)
-        text.seek(0)
-        records = FORMATS[name].read(text)
-        if name == "html" and beginning.lstrip().startswith('"'):
-            # A client has sent the file as a string in JSON, in which escaped
-            # URLs may look valid.
-            records = iter(())
-        is_empty = True
-        for record in records:
-            is_empty = False
-            yield record
-    if is_empty:
-        problem = _("No bookmarks found. The file looks like %(format)s.")
-        raise UnreadableFile(problem % {"format": beginnings.describe(beginning)})
+
+@contextmanager
+def copied(parts: Iterable[bytes]) -> Iterator[BinaryIO]:
+    """Open a temporary file with these bytes, from its beginning."""
+    folder = settings.FILE_UPLOAD_TEMP_DIR
+    with SpooledTemporaryFile(MAX_MEMORY, dir=folder) as file:
+        file.writelines(parts)
+        file.seek(0)
+        yield cast(BinaryIO, file)
 
 
 @contextmanager
@@ -104,10 +109,15 @@ class Stored(NamedTuple):
     # The number of tags that bookmarks could not get because they have
     # MAX_TAGS.
     dropped_tags: int
+    # The names of new collections.
+    collections: list[str]
 
 
 # The fields that an update writes to existing bookmarks.
 UPDATED_FIELDS = ("title", "created_at", "tags", "note")
+
+
+VALIDATED_FIELDS = ("url", "title", "tags", "note")
 
 
 def store(
@@ -151,6 +161,7 @@ def store(
             report.created += stored.created
             report.updated += stored.updated
             report.shortened += stored.dropped_tags
+            report.add_collections(stored.collections)
             bookmarks = [row for row in chunk if row.values]
             report.existing += len(bookmarks) - stored.created - stored.updated
     finally:
@@ -186,7 +197,7 @@ def _store(
     using: str,
 ) -> Stored:
     """Store the rows. Call this in a transaction."""
-    collection_ids = _collection_ids(user_group, rows, using)
+    collection_ids, new_collections = _collections(user_group, rows, using)
     distinct: dict[UniqueKey, dict[str, Any]] = {}
     dropped_tags = 0
     for name, values in rows:
@@ -205,33 +216,34 @@ def _store(
         {**values, "created_at": values["created_at"] or now}
         for values in distinct.values()
     ]
-    bookmarks = Bookmark.objects.using(using)
+    bookmarks = Bookmark.objects.db_manager(using)
     created = bookmarks.insert_missing(user_group, new, now)
     if not update:
-        return Stored(len(created), 0, dropped_tags)
+        return Stored(len(created), 0, dropped_tags, new_collections)
     existing = {
         key: _changes(values)
         for key, values in distinct.items()
         if values["id"] not in created
     }
     updated, dropped = bookmarks.update_by_unique_key(user_group, existing)
-    return Stored(len(created), updated, dropped_tags + dropped)
+    dropped_tags += dropped
+    return Stored(len(created), updated, dropped_tags, new_collections)
 
 
-def _collection_ids(
+def _collections(
     user_group: UserGroup, rows: Sequence[Row], using: str
-) -> dict[str, UUID]:
-    """Return the ids of the collections that the rows name, by name.
-
-    Missing collections are created.
+) -> tuple[dict[str, UUID], list[str]]:
+    """Return the ids of the collections that the rows name, by name, and the
+    names of those that were missing and are created.
     """
     # Each name once, in the order of the file.
     names = dict.fromkeys(row.collection for row in rows if row.collection)
     if not names:
-        return {}
-    collections = Collection.objects.using(using)
-    found = collections.get_or_create_many(user_group, list(names))
-    return {name: each.pk for name, each in found.items()}
+        return {}, []
+    collections = Collection.objects.db_manager(using)
+    found, created = collections.get_or_create_many(user_group, list(names))
+    ids = {name: each.pk for name, each in found.items()}
+    return ids, [each.name for each in created]
 
 
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
@@ -248,9 +260,12 @@ def valid_rows(
     """Yield the rows of the valid records, and add the others to the report.
 
     Without ``with_collections``, the collections that the records name are
-    ignored. The rows end, and the report says why, at the deadline, after too
-    many refused records, or where the file cannot be read.
+    ignored. Empty collections come after the first bookmark, or at the end of a
+    file that has nothing else. The rows end, and the report says why, at the
+    deadline, after too many refused records, or where the file cannot be read.
     """
+    has_bookmarks = False
+    held: list[Row] = []
     try:
         for record in records:
             if deadline is not None and deadline.has_passed():
@@ -260,21 +275,32 @@ def valid_rows(
             try:
                 row = _row(record, report, with_collections)
             except ValueError as error:
-                report.refuse(record, str(error))
+                report.refuse(record, error.args[0])
                 if report.refused == MAX_REFUSED:
-                    raise _stopped_by_refusals(record.line) from None
-            else:
+                    report.error = _stopped_by_refusals(record.line)
+                    return
+                continue
+            has_bookmarks = has_bookmarks or bool(row.values)
+            if has_bookmarks or len(held) == MAX_HELD:
+                yield from held
+                held.clear()
                 yield row
+            else:
+                held.append(row)
     except UnreadableFile as error:
-        report.error = str(error)
+        report.error = translated(error.problem)
+        return
+    if held and not report.refused:
+        report.stored_folders_only(len(held))
+        yield from held
 
 
-def _stopped_by_refusals(line: int) -> UnreadableFile:
+def _stopped_by_refusals(line: int) -> str:
     text = _(
         "The import was stopped at line %(line)s (in a JSON file, bookmark "
         "%(line)s), because %(max)s records were refused."
     )
-    return UnreadableFile(text % {"line": line, "max": MAX_REFUSED})
+    return text % {"line": line, "max": MAX_REFUSED}
 
 
 def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
@@ -287,7 +313,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         raise ValueError(record.reason)
     name = ""
     if with_collections and record.collection:
-        name = shortened(record.collection)
+        name = shortened(record.collection, MAX_COLLECTION_NAME_LENGTH)
         _validate_text("collection", name)
         report.shortened += name != record.collection
     if isinstance(record, CollectionRecord):
@@ -303,7 +329,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     title = _text("title", record.title or "", MAX_TITLE_LENGTH, report)
     note = _text("note", record.note, MAX_NOTE_LENGTH, report)
     created_at = parse_date(record.created_at)
-    if created_at is None and record.created_at not in (None, ""):
+    if created_at is None and record.created_at not in NO_DATES:
         report.unusable_dates += 1
     report.left_out.add(record.left_out)
     values = {
@@ -314,7 +340,20 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
         "note": note,
         "created_at": created_at,
     }
+    for field in VALIDATED_FIELDS:
+        _run_validators(field, values[field])
     return Row(name, values)
+
+
+def _run_validators(name: str, value: object) -> None:
+    """Raise ValueError if a validator of the field, which a host may have
+    added, refuses the value.
+    """
+    field: Any = Bookmark._meta.get_field(name)
+    try:
+        field.run_validators(value)
+    except ValidationError as error:
+        raise ValueError(" ".join(error.messages)) from None
 
 
 def _text(name: str, text: str, max_length: int, report: Report) -> str:
@@ -356,3 +395,37 @@ def _validate_text(name: str, value: str) -> None:
         raise ValueError(text % {"name": name}) from None
     if "\0" in value:
         raise ValueError(_("%(name)s contains U+0000.") % {"name": name})
+
+
+def record_import(user_group: UserGroup, report: Report, using: str) -> None:
+    """Record what was imported, unless the file contained nothing.
+
+    A database error is logged. What was imported remains.
+    """
+    if report.is_of_nothing:
+        return
+    fields = {}
+    # Otherwise, it is an operator or a token.
+    if report.importer:
+        fields["actor"] = report.importer
+    counts = {
+        NEW: report.created,
+        UPDATED: report.updated,
+        EXISTING: report.existing,
+        REFUSED: report.refused,
+    }
+    events = new_events(
+        Kind.IMPORTED,
+        Bookmark,
+        {user_group.pk: 1},
+        counts=counts,
+        text=printable(report.file_name)[:MAX_TEXT],
+        refused_lines=refused_lines(report.refused_records),
+        **fields,
+    )
+    try:
+        # In an outer transaction, an error only ends a savepoint.
+        with transaction.atomic(using):
+            record(events, using)
+    except Error:
+        logger.warning("Could not record an import.", exc_info=True)

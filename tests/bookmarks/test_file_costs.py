@@ -1,0 +1,78 @@
+"""The dearest files that ``tests.benchmarks.file_costs`` has found are read in
+linear time.
+"""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from bookmarks.files import read
+from bookmarks.import_report import Report
+from bookmarks.imports import valid_rows
+from tests.benchmarks.file_costs import content
+from usergroups.api.deadlines import Deadline
+
+pytestmark = pytest.mark.database_independent
+
+INPUTS = Path(__file__).parent / "inputs"
+SIZE = 400_000  # bytes
+LINK = "<DL><DT><A HREF='https://a.example/'>A</A><DD>"
+
+
+def folders_in_a_circle():
+    """Return bookmarks in lists that refer to one another, with long names."""
+    number = 100
+    lists = [
+        {"id": str(n), "name": "/ " * 1000, "parentId": str((n + 1) % number)}
+        for n in range(number)
+    ]
+    bookmark = {"url": "http://a.example/", "lists": [str(n) for n in range(number)]}
+    return json.dumps({"lists": lists, "bookmarks": [bookmark] * 500})
+
+
+WORST = {
+    "csv, open quotation marks": ("csv", content("url,a,b\n", 'a"b,"c\n', SIZE)),
+    "csv, one open quotation mark": ("csv", content('url,a\n"', "a\n", SIZE)),
+    "csv, short rows": ("csv", content("url\n", "http://a\n", SIZE)),
+    "csv, collections": ("csv", content("url,collection\n", ",a\n", SIZE)),
+    "json, folders in a circle": ("json", folders_in_a_circle().encode()),
+    "json, the circle that took hours": (
+        "json",
+        (INPUTS / "lists_in_a_cycle.json").read_bytes(),
+    ),
+    "json, folders in folders": (
+        "json",
+        content("[", '{"name":"A","children":[' * 60 + "]}" * 60 + ",", SIZE),
+    ),
+    "json, empty objects": ("json", content("[", "{},", SIZE)),
+    "jsonl, collections": ("jsonl", content("", '{"collection":"a"}\n', SIZE)),
+    "html, links in a note": ("html", content(LINK, "<A HREF=a>", SIZE)),
+    "html, closing tags": ("html", content("<DL>", "</a", SIZE)),
+    "html, headings": ("html", content("<DL>", "<H3>a</H3><DL>", SIZE)),
+    "html, an open attribute": ("html", content("<a b='", "<a ", SIZE)),
+    "xbel, folders": (
+        "xbel",
+        content("<xbel>", "<folder><title>a</title></folder>", SIZE),
+    ),
+    "xbel, an open attribute": ("xbel", content("<xbel a='", "a", SIZE)),
+    "xbel, declarations": ("xbel", content("<!DOCTYPE a [", "<!ELEMENT a ANY>", SIZE)),
+    "txt, brackets": ("txt", content("", "[", SIZE)),
+    "txt, links": ("txt", content("", "[a](http://a", SIZE)),
+    "txt, short lines": ("txt", content("", "://\n", SIZE)),
+}
+
+
+@pytest.mark.parametrize(("file_format", "data"), WORST.values(), ids=WORST)
+def test_a_file_is_read_in_linear_time(file_format, data):
+    """A quadratic reader would need hours for most of these files, and these
+    take less than a second.
+    """
+    report = Report()
+
+    with Deadline(20).interrupt():
+        records = read(io.BytesIO(data), file_format)
+        rows = list(valid_rows(records, report, with_collections=True))
+
+    assert rows or report.refused or report.error
