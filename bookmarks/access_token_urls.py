@@ -29,7 +29,7 @@ urlpatterns = [
         name="access-tokens-batch-revoke",
     ),
     path(
-        "api/user/access-tokens/<str:id>",
+        "api/user/access-tokens/<public_id:id>",
         AccessTokenDetailView.as_view(),
         name="access-token",
     ),

@@ -9,7 +9,15 @@ class BookmarksConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import checks  # noqa: F401, PLC0415
+        from django.urls import register_converter  # noqa: PLC0415
+        from rest_framework.serializers import ModelSerializer  # noqa: PLC0415
+
+        from . import checks, serializers, tags  # noqa: F401, PLC0415
+        from .path_converters import PublicIdConverter  # noqa: PLC0415
         from .search import create_lower_function  # noqa: PLC0415
 
         connection_created.connect(create_lower_function)
+        register_converter(PublicIdConverter, "public_id")
+        # A ModelSerializer of a host represents tags as a list, too.
+        fields = ModelSerializer.serializer_field_mapping
+        fields[tags.TagsField] = serializers.TagsField

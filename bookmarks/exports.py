@@ -20,9 +20,9 @@ from rest_framework.exceptions import APIException
 
 from bookmarks import files
 from bookmarks.models import Bookmark, Collection
-from usergroups.api.bodies import CHUNK_SIZE
-from usergroups.api.deadlines import Deadline
 from usergroups.api.fields import rfc_3339_text
+from usergroups.api.limits import Deadline
+from usergroups.api.parsers import CHUNK_SIZE
 from usergroups.db.bounded_reads import compare_positions
 from usergroups.db.retry import in_autocommit
 from usergroups.db.waiting import atomic_without_waiting

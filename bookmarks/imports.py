@@ -42,7 +42,7 @@ from bookmarks.querysets.batches import merge
 from bookmarks.querysets.unique_keys import NO_COLLECTION, UniqueKey
 from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER
-from usergroups.api.deadlines import Deadline, TimeLimitExceeded
+from usergroups.api.limits import Deadline, TimeLimitExceeded
 from usergroups.db.retry import retry_on_conflict
 from usergroups.events import MAX_TEXT, Kind, new_events, record
 from usergroups.models import UserGroup
@@ -332,7 +332,7 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     if created_at is None and record.created_at not in NO_DATES:
         report.unusable_dates += 1
     report.left_out.add(record.left_out)
-    values = {
+    values: dict[str, Any] = {
         "url": url,
         "url_digest": url.digest,
         "title": title,

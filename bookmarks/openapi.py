@@ -11,8 +11,8 @@ from drf_spectacular.utils import OpenApiExample, OpenApiRequest, OpenApiRespons
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from usergroups.api import batches
-from usergroups.api.deadlines import TimeLimitExceeded
 from usergroups.api.errors import MissingField
+from usergroups.api.limits import TimeLimitExceeded
 from usergroups.api.openapi import (
     ETAG,
     IF_MATCH,

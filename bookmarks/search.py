@@ -17,8 +17,7 @@ from django.db.models.lookups import GreaterThan
 from django.db.models.sql.compiler import SQLCompiler
 
 from bookmarks.querysets.batches import LARGE_FIELDS, SIZE
-from usergroups.api.cursors import CREATED, UPDATED
-from usergroups.api.scan_pages import ScanPage
+from usergroups.api.pagination import CREATED, UPDATED, ScanPage
 from usergroups.db.stored_json import StoredSize
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -19,9 +20,7 @@ from usergroups.api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from usergroups.api.cursors import CursorField
-from usergroups.api.envelopes import Envelope
-from usergroups.api.error_serializers import FailureSerializer
+from usergroups.api.envelopes import Envelope, FailureSerializer
 from usergroups.api.fields import (
     OfRow,
     StrictBooleanField,
@@ -29,8 +28,7 @@ from usergroups.api.fields import (
     TextField,
     TimestampField,
 )
-from usergroups.api.page_queries import PageQuery
-from usergroups.api.pagination import PageEnvelope
+from usergroups.api.pagination import CursorField, PageEnvelope, PageQuery
 from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
     DeletionListQuery,
@@ -262,6 +260,12 @@ class BookmarkListQuery(PageQuery):
             "`limit`, even none, although more follow: request `next` until it is null."
         ),
     )
+
+    @classmethod
+    def condition(cls, name: str, value: Any) -> Q:
+        if name == "url":
+            return Q(url_digest=value.digest)
+        return super().condition(name, value)
 
     def validate_tag(self, tags: list[str]) -> list[str]:
         """Sort the tags, whose order does not matter."""
@@ -617,6 +621,13 @@ class IssuedAccessTokenEnvelope(Envelope):
 
 class AccessTokenListQuery(UserGroupIdQuery, PageQuery):
     cursor = CursorField(bytes.fromhex)
+
+    @classmethod
+    def condition(cls, name: str, value: Any) -> Q:
+        if name == "provided_id":
+            # The list is that of the user group.
+            return Q()
+        return super().condition(name, value)
 
 
 class AccessTokenListEnvelope(PageEnvelope):

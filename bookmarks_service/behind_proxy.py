@@ -7,9 +7,9 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from usergroups.api.bodies import CHUNK_SIZE
-from usergroups.api.client_addresses import address_of
 from usergroups.api.errors import BadRequest, failure_response
+from usergroups.api.parsers import CHUNK_SIZE
+from usergroups.api.requests import address_of
 
 from .handlers import View
 

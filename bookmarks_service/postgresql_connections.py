@@ -58,6 +58,17 @@ def repeat_outdated(
         return execute(sql, params, many, context)
 
 
+def replace_broken(connection: Any) -> None:
+    """Replace the broken connections in the pool, and take one of them.
+
+    The check of the pool itself would replace one after another, and would wait
+    longer each time: ten seconds are not enough for eight.
+    """
+    connection.close()
+    connection.pool.check()
+    connection.connect()
+
+
 def set_up(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     """Set time limits on a new connection to PostgreSQL where neither the
     database, the role nor PGOPTIONS has any.
@@ -77,6 +88,8 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     # Django does not log or count the queries of the raw connection.
     raw: Any = connection.connection
     if raw in CONNECTIONS_SET_UP:
+        if not connection.is_usable():
+            replace_broken(connection)
         return
     # SQLite does not need the package
     import psycopg  # noqa: PLC0415

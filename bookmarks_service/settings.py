@@ -172,6 +172,8 @@ if database["ENGINE"] == "django.db.backends.postgresql":
     database.setdefault("OPTIONS", {})["server_side_binding"] = True
     if pool_size:
         database["CONN_MAX_AGE"] = 0  # The pool keeps the connections open.
+        # postgresql_connections checks those from the pool.
+        database["CONN_HEALTH_CHECKS"] = False
         database["OPTIONS"]["pool"] = {
             "min_size": 1,
             "max_size": pool_size,

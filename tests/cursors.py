@@ -2,7 +2,7 @@
 
 from django.urls import resolve, reverse
 
-from usergroups.api.cursors import Cursor
+from usergroups.api.pagination import Cursor
 
 
 def list_digest(url_name, query):

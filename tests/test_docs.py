@@ -143,7 +143,13 @@ def test_the_examples_of_calls_and_receivers_are_tested_code(heading, name):
 
 @pytest.mark.parametrize(
     "heading",
-    ["Languages in paths", "Change the views", "Tokens of your own", "Dashboards"],
+    [
+        "Languages in paths",
+        "Change the views",
+        "Views of your own",
+        "Tokens of your own",
+        "Dashboards",
+    ],
 )
 def test_the_examples_for_a_host_project_are_code_of_the_tested_host(heading):
     code_of_the_host = source_of("tests/host/notes")

@@ -13,13 +13,10 @@ from .api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from .api.cursors import DELETED, CursorField
-from .api.envelopes import Envelope
-from .api.error_serializers import open_enumeration
+from .api.envelopes import Envelope, open_enumeration
 from .api.errors import MAX_PROBLEMS
 from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
-from .api.page_queries import PageQuery
-from .api.pagination import PageEnvelope
+from .api.pagination import DELETED, CursorField, PageEnvelope, PageQuery
 from .deletions import UserGroupDeletion, oldest_recorded_time
 from .exceptions import TooOld
 from .models import (

@@ -1,22 +1,23 @@
 """The user group operations."""
 
-from typing import cast
+from collections.abc import Collection, Mapping
+from typing import Any, cast
 
-from django.db.models import ProtectedError, RestrictedError, Value
+from django.db.models import ProtectedError, QuerySet, RestrictedError, Value
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 
 from . import openapi, serializers
 from .api import batches
-from .api.deadlines import TimeLimitExceeded
 from .api.envelopes import Envelope
-from .api.page_queries import pop_paging
-from .api.pagination import Page
+from .api.limits import TimeLimitExceeded
+from .api.pagination import KeysetPagination, M, Page, ScanPage
 from .api.parsers import BatchParser
-from .api.preconditions import PreconditionFailed, accepted_versions
-from .api.scan_pages import ScanPage
+from .api.requests import PreconditionFailed, accepted_versions
+from .api.views import BatchMixin, ListMixin, ObjectMixin
 from .authentication import ApiTokenAuthentication
 from .db.deletion import TooManyDependants
 from .db.stored_json import StoredSize
@@ -51,6 +52,9 @@ class ApiTokenView(TokenView):
         """The user groups that the token gives access to."""
         return UserGroup.objects.filter(**self.token.scope)
 
+    def get_queryset(self) -> QuerySet[Any]:
+        return self.user_groups
+
     def location_of(self, user_group: UserGroup) -> str:
         """Return the path of the request with the id of this user group in the
         query string.
@@ -80,7 +84,7 @@ class RotateApiTokenView(RotateTokenView, ApiTokenView):
         return self.rotate(request)
 
 
-class UserGroupView(ApiTokenView):
+class UserGroupView(ObjectMixin, ApiTokenView):
     request_serializers = {
         "GET": serializers.UserGroupIdQuery,
         "POST": serializers.UserGroupUpdateSerializer,
@@ -93,21 +97,22 @@ class UserGroupView(ApiTokenView):
         "PUT": serializers.UserGroupEnvelope,
         "DELETE": Envelope,
     }
+    serializer_class = serializers.UserGroupSerializer
 
     @openapi.get_user_group
     def get(self, request: Request) -> Response:
-        user_group = self.user_groups.get(**self.validated())
+        self.provided_id = self.query["provided_id"]
+        user_group = self.get_object()
         return self.respond({"user_group": user_group}, etag_of=user_group)
 
     @openapi.create_user_group
     def post(self, request: Request) -> Response:
-        fields = self.validated()
-        provided_id = fields["provided_id"]
-        user_group, created = UserGroup.objects.get_or_add(
-            provided_id, self.token.scope, fields
-        )
-        data = {"user_group": user_group, "new_user_group": created}
-        if not created:
+        serializer = self.get_valid_serializer()
+        self.perform_create(serializer)
+        user_group = cast(UserGroup, serializer.instance)
+        data = {"user_group": user_group, "new_user_group": self.created}
+        if not self.created:
+            self.check_object_permissions(request, user_group)
             return self.respond(data, etag_of=user_group)
         return self.respond(
             data, etag_of=user_group, status=201, location=self.location_of(user_group)
@@ -115,85 +120,144 @@ class UserGroupView(ApiTokenView):
 
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
-        fields = self.validated()
-        user_group = UserGroup.objects.update_by_provided_id(
-            scope=self.token.scope, versions=accepted_versions(request), **fields
-        )
+        serializer = self.get_valid_serializer()
+        self.provided_id = serializer.validated_data["provided_id"]
+        serializer.instance = self.check_object("perform_update")
+        self.perform_update(serializer)
+        user_group = serializer.instance
         return self.respond({"user_group": user_group}, etag_of=user_group)
 
     @openapi.delete_user_group
     def delete(self, request: Request) -> Response:
-        query = self.validated()
-        UserGroup.objects.delete_by_provided_id(
-            scope=self.token.scope, versions=accepted_versions(request), **query
-        )
+        self.provided_id = self.query["provided_id"]
+        self.perform_destroy(self.check_object("perform_destroy"))
         return self.respond({})
 
+    def find_object(self) -> UserGroup:
+        user_group: UserGroup = self.get_queryset().get(provided_id=self.provided_id)
+        return user_group
 
-class RotateUserGroupTokenView(ApiTokenView):
+    def perform_create(self, serializer: Serializer[Any]) -> None:
+        """Get or create the user group."""
+        fields = serializer.validated_data
+        serializer.instance, self.created = UserGroup.objects.get_or_add(
+            fields["provided_id"], self.token.scope, fields
+        )
+
+    def perform_update(self, serializer: Serializer[Any]) -> None:
+        serializer.instance = UserGroup.objects.update_by_provided_id(
+            scope=self.token.scope,
+            versions=accepted_versions(self.request),
+            **serializer.validated_data,
+        )
+
+    def perform_destroy(self, instance: UserGroup | None) -> None:
+        """Delete the user group. Only a host has an ``instance``."""
+        UserGroup.objects.delete_by_provided_id(
+            scope=self.token.scope,
+            versions=accepted_versions(self.request),
+            **self.query,
+        )
+
+
+class RotateUserGroupTokenView(ObjectMixin, ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupIdSerializer}
     response_serializers = {"POST": serializers.UserGroupEnvelope}
+    serializer_class = serializers.UserGroupSerializer
 
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
-        user_group = UserGroup.objects.rotate_token(
-            scope=self.token.scope, **self.validated()
-        )
+        serializer = self.get_valid_serializer()
+        self.provided_id = serializer.validated_data["provided_id"]
+        serializer.instance = self.check_object("perform_update")
+        self.perform_update(serializer)
+        user_group = serializer.instance
         return self.respond({"user_group": user_group}, etag_of=user_group)
 
+    def find_object(self) -> UserGroup:
+        user_group: UserGroup = self.get_queryset().get(provided_id=self.provided_id)
+        return user_group
 
-class ResolveView(ApiTokenView):
+    def perform_update(self, serializer: Serializer[Any]) -> None:
+        """Rotate the token of the user group."""
+        serializer.instance = UserGroup.objects.rotate_token(
+            scope=self.token.scope, **serializer.validated_data
+        )
+
+
+class ResolveView(ObjectMixin, ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupTokenSerializer}
     response_serializers = {"POST": serializers.UserGroupDetailEnvelope}
     # A read-only token may call these methods.
     safe_methods = ("POST",)
     errors = {**ApiTokenView.errors, UserGroup.DoesNotExist: UnknownUserGroupToken}
 
+    serializer_class = serializers.UserGroupSerializer
+
     @openapi.resolve_user_group
     def post(self, request: Request) -> Response:
-        user_group = self.user_groups.get_by_token(**self.validated())
+        user_group = self.get_object()
         return self.respond({"user_group": user_group}, etag_of=user_group)
 
+    def find_object(self) -> UserGroup:
+        fields = self.get_valid_serializer().validated_data
+        user_groups = cast(UserGroupQuerySet, self.get_queryset())
+        return user_groups.get_by_token(**fields)
 
-class UserGroupsView(ApiTokenView):
+
+class UserGroupPagination(KeysetPagination):
+    key = "provided_id"
+    size = StoredSize(*LARGE_FIELDS)
+
+    def searched(self, query: Mapping[str, Any]) -> Collection[str]:
+        return ["name"]
+
+    def get_page(
+        self, queryset: QuerySet[M], search: Mapping[str, Any], **paging: Any
+    ) -> Page[M]:
+        if not search:
+            return super().get_page(queryset, search, **paging)
+        # A ScanPage limits the number and the size of the rows that it
+        # searches. Names are short, so their size counts as zero.
+        return ScanPage(
+            queryset,
+            self.key,
+            condition=name_begins_with(search["name"]),
+            searched_size=Value(0),
+            size=self.size,
+            **paging,
+        )
+
+
+class UserGroupsView(ListMixin, ApiTokenView):
     request_serializers = {"GET": serializers.UserGroupListQuery}
     response_serializers = {"GET": serializers.UserGroupListEnvelope}
+    serializer_class = serializers.UserGroupSerializer
+    pagination_class = UserGroupPagination
+    list_name = "user_groups"
     costly_methods = ("GET",)  # A page may have megabytes of JSON.
 
     @openapi.list_user_groups
     def get(self, request: Request) -> Response:
-        query = self.validated()
-        paging = pop_paging(query)
-        user_groups = self.user_groups
-        # The size of these fields limits the number of groups on a page.
-        paging["size"] = StoredSize(*LARGE_FIELDS)
-        if "name" not in query:
-            page = Page(user_groups, "provided_id", **paging)
-        else:
-            # A ScanPage limits the number and the size of the rows that it
-            # searches. Names are short, so their size counts as zero.
-            page = ScanPage(
-                user_groups,
-                "provided_id",
-                condition=name_begins_with(query["name"]),
-                searched_size=Value(0),
-                **paging,
-            )
-        return self.respond({"user_groups": page.items, **page.links(request)})
+        return self.list(request)
 
 
-class UserGroupDeletionsView(ApiTokenView):
+class UserGroupDeletionsView(ListMixin, ApiTokenView):
     request_serializers = {"GET": serializers.DeletionListQuery}
     response_serializers = {"GET": serializers.UserGroupDeletionListEnvelope}
+    serializer_class = serializers.UserGroupDeletionSerializer
+    list_name = "deletions"
 
     @openapi.list_user_group_deletions
     def get(self, request: Request) -> Response:
-        deletions = UserGroupDeletion.objects.filter(**self.token.scope)
-        page = Page(deletions, "id", **pop_paging(self.validated()))
-        return self.respond({"deletions": page.items, **page.links(request)})
+        return self.list(request)
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return UserGroupDeletion.objects.filter(**self.token.scope)
 
 
-class UserGroupBatchView(ApiTokenView):
+class UserGroupBatchView(BatchMixin, ApiTokenView):
+    serializer_class = serializers.UserGroupSerializer
     request_serializers = {"POST": serializers.UserGroupBatchSerializer}
     response_serializers = {"POST": serializers.UserGroupBatchEnvelope}
     costly_methods = ("POST",)
@@ -201,14 +265,17 @@ class UserGroupBatchView(ApiTokenView):
 
     @openapi.put_user_groups
     def post(self, request: Request) -> Response:
-        items = self.validated()["user_groups"]
-        valid = batches.valid(items)
+        return self.store(**self.get_valid_serializer().validated_data)
+
+    def store(self, user_groups: list[Any]) -> Response:
+        """Store the valid items, and return a response with all results."""
+        valid = batches.valid(user_groups)
         scope = self.token.scope
         size = UserGroup.objects.estimate_upsert_size(valid, scope)
         batches.require_small_results(size)
         stored = UserGroup.objects.upsert(valid, scope)
-        valid_results = map(self.result, stored)
-        return self.respond({"results": batches.results(items, valid_results)})
+        results = batches.results(user_groups, map(self.result, stored))
+        return self.respond({"results": results})
 
     def result(self, stored: Upserted) -> dict[str, object]:
         return {
@@ -220,21 +287,25 @@ class UserGroupBatchView(ApiTokenView):
         }
 
 
-class UserGroupBatchDeletionView(ApiTokenView):
+class UserGroupBatchDeletionView(BatchMixin, ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupIdsSerializer}
     response_serializers = {"POST": serializers.UserGroupDeletionEnvelope}
     costly_methods = ("POST",)
 
     @openapi.delete_user_groups
     def post(self, request: Request) -> Response:
-        ids = self.validated()["user_group_ids"]
-        valid_ids = batches.valid(ids)
+        return self.remove(**self.get_valid_serializer().validated_data)
+
+    def remove(self, user_group_ids: list[Any]) -> Response:
+        """Delete the user groups, and return a response with all results."""
+        valid_ids = batches.valid(user_group_ids)
         existing = UserGroup.objects.existing_ids(valid_ids, self.token.scope)
         deletions = [
             self.delete_item(provided_id, exists=provided_id in existing)
             for provided_id in valid_ids
         ]
-        return self.respond({"results": batches.results(ids, deletions)})
+        results = batches.results(user_group_ids, deletions)
+        return self.respond({"results": results})
 
     def delete_item(self, provided_id: str, *, exists: bool) -> dict[str, object]:
         """Delete a user group, in a transaction of its own, and return the

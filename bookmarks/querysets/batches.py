@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from django.db import IntegrityError, connections
+from django.db import connections
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
@@ -16,7 +16,7 @@ from bookmarks.tags import MAX_TAGS, distinct
 from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
 from usergroups.db.bounded_reads import size_of_results
-from usergroups.db.retry import retry_on_conflict
+from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.db.stored_json import EncodedSize
 from usergroups.models import UserGroup
 
@@ -26,7 +26,6 @@ from .unique_keys import NO_COLLECTION, UniqueKey, UniqueKeyManager
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, BookmarkFields, Collection
 
-CONFLICT_DELETED = "A conflicting bookmark was deleted before it could be read."
 
 LARGE_FIELDS = ("url", "title", "tags", "note")
 
@@ -246,9 +245,7 @@ class BatchManager(UniqueKeyManager):
         has_updates = bool(wanted)
         existing = self.find_by_unique_keys(user_group, not_inserted, lock=has_updates)
         if len(stored) + len(existing) < len(new):
-            # An existing bookmark has been deleted since. The caller tries
-            # again.
-            raise IntegrityError(CONFLICT_DELETED)
+            raise ConflictingRowDeleted
         changed = self._update_locked(user_group, existing, wanted)
         return stored | existing, {bookmark.unique_key for bookmark in changed}
 

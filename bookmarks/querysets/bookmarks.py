@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 from uuid import UUID
 
-from django.db import IntegrityError
 from django.db.models import QuerySet
 
 from bookmarks import web_url
-from usergroups.db.retry import retry_on_conflict
+from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.models import UserGroup
 
-from .batches import CONFLICT_DELETED, BatchManager
+from .batches import BatchManager
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, BookmarkFields
@@ -66,8 +65,7 @@ class BookmarkManager(BatchManager):
                 return bookmark, True
             existing = bookmarks.find_by_unique_key(user_group, bookmark.unique_key)
             if existing is None:
-                # The existing bookmark has been deleted since. Try again.
-                raise IntegrityError(CONFLICT_DELETED)
+                raise ConflictingRowDeleted
             return existing, False
 
         # It writes with a single statement.

@@ -6,7 +6,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-from django.db import IntegrityError
 from django.db.models import QuerySet
 
 from bookmarks.public_ids import (
@@ -18,7 +17,7 @@ from bookmarks.public_ids import (
 from usergroups import signals
 from usergroups.db.announcements import announce
 from usergroups.db.deletion import TooManyDependants
-from usergroups.db.retry import retry_on_conflict
+from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.events import Kind, owners, record_call
 from usergroups.models import UserGroup
 
@@ -106,8 +105,8 @@ class CollectionManager(PublicIdManager["Collection"]):
         distinct, by name, and those that were created.
 
         Create the missing ones, dated in the order of ``names``. Call this in
-        a transaction. Raises IntegrityError if another transaction creates one
-        of the collections and then deletes it.
+        a transaction. Raises ConflictingRowDeleted if another transaction
+        creates one of the collections and then deletes it.
         """
         named = self.filter(user_group=user_group, name__in=names)
         found = {collection.name: collection for collection in named}
@@ -122,9 +121,7 @@ class CollectionManager(PublicIdManager["Collection"]):
         created = [each for each in new if found.get(each.name) == each]
         announce(signals.created, created, self.db)
         if len(found) < len(names):
-            raise IntegrityError(
-                "A collection that another transaction created has been deleted."
-            )
+            raise ConflictingRowDeleted
         return found, created
 
     def merge_into(

@@ -9,7 +9,7 @@ from .access_tokens import (
     AccessTokensView,
     TeamAccessTokensView,
 )
-from .base import AccessTokenView
+from .base import AccessTokenView, BookmarkAPIView, CollectionAPIView
 from .batches import (
     BookmarkBatchDeletionView,
     BookmarkBatchMoveView,
@@ -29,12 +29,14 @@ __all__ = [
     "AccessTokenDetailView",
     "AccessTokenView",
     "AccessTokensView",
+    "BookmarkAPIView",
     "BookmarkBatchDeletionView",
     "BookmarkBatchMoveView",
     "BookmarkBatchView",
     "BookmarkLookupView",
     "BookmarkView",
     "BookmarksView",
+    "CollectionAPIView",
     "CollectionView",
     "CollectionsView",
     "DeletionsView",

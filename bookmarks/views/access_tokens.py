@@ -1,26 +1,50 @@
 """The operations on the access tokens of user groups."""
 
+from collections.abc import Collection, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db import IntegrityError
-from django.db.models import Q, Value
+from django.db.models import Q, QuerySet, Value
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 
 from bookmarks import exceptions, openapi, serializers
 from bookmarks.models import AccessToken
 from usergroups.api import batches
 from usergroups.api.batches import FailedItem, Result
 from usergroups.api.envelopes import Envelope
-from usergroups.api.pagination import Page
-from usergroups.api.scan_pages import ScanPage
+from usergroups.api.pagination import KeysetPagination, M, Page, ScanPage
+from usergroups.api.views import BatchMixin, ListMixin, ObjectMixin
 from usergroups.db.retry import retry_on_conflict
 from usergroups.exceptions import UserGroupNotFound
 from usergroups.models import UserGroup
-from usergroups.tokens.models import TooManyTokens
+from usergroups.tokens.models import TokenQuerySet, TooManyTokens
 from usergroups.views import ApiTokenView
+
+
+class AccessTokenPagination(KeysetPagination):
+    key = "digest"
+
+    def searched(self, query: Mapping[str, Any]) -> Collection[str]:
+        return ["expires_before"]
+
+    def get_page(
+        self, queryset: QuerySet[M], search: Mapping[str, Any], **paging: Any
+    ) -> Page[M]:
+        if not search:
+            return super().get_page(queryset, search, **paging)
+        # The size to search counts as zero. Only the number of tokens is
+        # limited.
+        return ScanPage(
+            queryset,
+            self.key,
+            condition=Q(expires_at__lt=search["expires_before"]),
+            searched_size=Value(0),
+            **paging,
+        )
 
 
 def with_expiry(fields: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +57,7 @@ def with_expiry(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "expires_at": timezone.now() + lifetime}
 
 
-class AccessTokensView(ApiTokenView):
+class AccessTokensView(ListMixin, ApiTokenView):
     request_serializers = {
         "GET": serializers.AccessTokenListQuery,
         "POST": serializers.AccessTokenCreateSerializer,
@@ -42,6 +66,9 @@ class AccessTokensView(ApiTokenView):
         "GET": serializers.AccessTokenListEnvelope,
         "POST": serializers.IssuedAccessTokenEnvelope,
     }
+    serializer_class = serializers.AccessTokenSerializer
+    pagination_class = AccessTokenPagination
+    list_name = "access_tokens"
     errors = {
         **ApiTokenView.errors,
         # The user group has just been deleted.
@@ -51,27 +78,38 @@ class AccessTokensView(ApiTokenView):
 
     @openapi.list_access_tokens
     def get(self, request: Request) -> Response:
-        query = self.validated()
-        provided_id = query.pop("provided_id")
-        user_group = self.user_groups.only("provided_id").get(provided_id=provided_id)
-        page = Page(user_group.access_tokens.all(), "digest", **query)
-        return self.respond({"access_tokens": page.items, **page.links(request)})
+        return self.list(request)
 
     @openapi.issue_access_token
     def post(self, request: Request) -> Response:
-        fields = with_expiry(self.validated())
-        provided_id = fields.pop("provided_id")
+        serializer = self.get_valid_serializer()
+        self.perform_create(serializer)
+        token = cast(AccessToken, serializer.instance)
+        # The list of its tokens, because a single one cannot be read.
+        location = self.location_of(token.user_group)
+        return self.respond({"access_token": token}, status=201, location=location)
+
+    def get_queryset(self) -> QuerySet[Any]:
+        """Return the tokens of the user group in the query.
+
+        Raises UserGroup.DoesNotExist.
+        """
+        provided_id = self.query["provided_id"]
+        user_group = self.user_groups.only("provided_id").get(provided_id=provided_id)
+        return user_group.access_tokens.all()
+
+    def perform_create(self, serializer: Serializer[Any]) -> None:
+        """Issue the token."""
+        fields = with_expiry(serializer.validated_data)
         user_groups = self.user_groups.for_write().only("provided_id")
-        user_group = user_groups.get(provided_id=provided_id)
+        user_group = user_groups.get(provided_id=fields.pop("provided_id"))
         token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
         # for this response only
         token.secret = secret  # type: ignore[attr-defined]
-        # The list of its tokens, because a single one cannot be read.
-        location = self.location_of(user_group)
-        return self.respond({"access_token": token}, status=201, location=location)
+        serializer.instance = token
 
 
-class AccessTokenDetailView(ApiTokenView):
+class AccessTokenDetailView(ObjectMixin, ApiTokenView):
     response_serializers = {"DELETE": Envelope}
     errors = {
         **ApiTokenView.errors,
@@ -80,12 +118,23 @@ class AccessTokenDetailView(ApiTokenView):
 
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:
-        tokens = AccessToken.objects.for_write().filter(**self.token.scope)
-        tokens.get_by_public_id(id).revoke()
+        self.perform_destroy(self.get_object())
         return self.respond({})
 
+    def get_queryset(self) -> QuerySet[Any]:
+        return AccessToken.objects.for_write().filter(**self.token.scope)
 
-class AccessTokenBatchView(ApiTokenView):
+    def find_object(self) -> AccessToken:
+        tokens = cast(TokenQuerySet[AccessToken], self.get_queryset())
+        return tokens.get_by_public_id(self.kwargs["id"])
+
+    def perform_destroy(self, instance: AccessToken) -> None:
+        """Revoke the token."""
+        instance.revoke()
+
+
+class AccessTokenBatchView(BatchMixin, ApiTokenView):
+    serializer_class = serializers.AccessTokenSerializer
     errors = {**ApiTokenView.errors, TooManyTokens: exceptions.TooManyAccessTokens}
     request_serializers = {"POST": serializers.AccessTokenBatchSerializer}
     response_serializers = {"POST": serializers.AccessTokenBatchEnvelope}
@@ -93,7 +142,7 @@ class AccessTokenBatchView(ApiTokenView):
 
     @openapi.issue_access_tokens
     def post(self, request: Request) -> Response:
-        fields = with_expiry(self.validated())
+        fields = with_expiry(self.get_valid_serializer().validated_data)
         ids = fields.pop("user_group_ids")
         using = AccessToken.objects.for_write().db
         return retry_on_conflict(lambda: self.issue(ids, fields), using)
@@ -137,7 +186,7 @@ class AccessTokenBatchView(ApiTokenView):
         return {"access_token": token, "status": 201, "changed": True}
 
 
-class AccessTokenBatchRevocationView(ApiTokenView):
+class AccessTokenBatchRevocationView(BatchMixin, ApiTokenView):
     errors = AccessTokenDetailView.errors
     request_serializers = {"POST": serializers.AccessTokenIdsSerializer}
     response_serializers = {"POST": serializers.AccessTokenRevocationEnvelope}
@@ -145,7 +194,10 @@ class AccessTokenBatchRevocationView(ApiTokenView):
 
     @openapi.revoke_access_tokens
     def post(self, request: Request) -> Response:
-        ids = self.validated()["ids"]
+        return self.revoke(**self.get_valid_serializer().validated_data)
+
+    def revoke(self, ids: list[Any]) -> Response:
+        """Revoke the tokens, and return a response with all results."""
         tokens = AccessToken.objects.filter(**self.token.scope)
         revoked = tokens.revoke_by_public_ids(batches.valid(ids))
         results = batches.results(ids, map(self.result, revoked))
@@ -160,28 +212,18 @@ class AccessTokenBatchRevocationView(ApiTokenView):
         return {"status": 200, "changed": revoked}
 
 
-class TeamAccessTokensView(ApiTokenView):
+class TeamAccessTokensView(ListMixin, ApiTokenView):
     request_serializers = {"GET": serializers.TeamAccessTokenListQuery}
     response_serializers = {"GET": serializers.TeamAccessTokenListEnvelope}
+    serializer_class = serializers.AccessTokenSerializer
+    pagination_class = AccessTokenPagination
+    list_name = "access_tokens"
 
     @openapi.list_team_access_tokens
     def get(self, request: Request) -> Response:
-        query = self.validated()
-        expires_before = query.pop("expires_before", None)
+        return self.list(request)
+
+    def get_queryset(self) -> QuerySet[Any]:
         tokens = AccessToken.objects.filter(**self.token.scope)
         tokens = tokens.select_related("user_group")
-        tokens = tokens.defer("user_group__mapping", "user_group__properties")
-        page: Page[AccessToken]
-        if expires_before is None:
-            page = Page(tokens, "digest", **query)
-        else:
-            # The size to search counts as zero. Only the number of tokens is
-            # limited.
-            page = ScanPage(
-                tokens,
-                "digest",
-                condition=Q(expires_at__lt=expires_before),
-                searched_size=Value(0),
-                **query,
-            )
-        return self.respond({"access_tokens": page.items, **page.links(request)})
+        return tokens.defer("user_group__mapping", "user_group__properties")

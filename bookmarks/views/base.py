@@ -1,19 +1,24 @@
 """The base class of the views that authenticate with an access token."""
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django.db import IntegrityError
+from django.db.models import QuerySet
 from django.utils.encoding import escape_uri_path
 from django.utils.functional import cached_property
+from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 
 from bookmarks import exceptions
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.models import AccessToken, Bookmark, Collection
-from bookmarks.public_ids import Duplicate
+from bookmarks.public_ids import Duplicate, parse_public_id
 from bookmarks.querysets.collections import CollectionQuerySet
-from usergroups.api.preconditions import PreconditionFailed
+from bookmarks.serializers import BookmarkSerializer, CollectionSerializer
+from usergroups.api.requests import PreconditionFailed, accepted_versions
+from usergroups.api.views import ObjectMixin
 from usergroups.db.deletion import TooManyDependants
 from usergroups.db.versions import Modified
 from usergroups.exceptions import TooLargeToDelete
@@ -58,16 +63,17 @@ class AccessTokenView(TokenView):
             raise exceptions.InvalidCollection
         return self.collection
 
-    def validated_with_collection(self) -> dict[str, Any]:
-        """Return the validated data with the collection in place of its id, if
-        there is one.
+    def get_valid_serializer(self) -> Serializer[Any]:
+        """Return the serializer of the request. Its ``validated_data`` have the
+        collection in place of its id, if there is one.
 
         Raises ValidationError.
         """
-        fields = self.validated()
+        serializer = super().get_valid_serializer()
+        fields = serializer.validated_data
         if fields.get("collection") is not None:
             fields["collection"] = self.get_collection(fields["collection"])
-        return fields
+        return serializer
 
     def handle_exception(self, exc: Exception) -> Response:
         explained = self.explain(exc)
@@ -97,3 +103,73 @@ class AccessTokenView(TokenView):
         if "id" in self.kwargs:
             path = path.rpartition("/")[0]
         return f"{path}/{key}"
+
+
+class BookmarkAPIView(AccessTokenView):
+    """A view on bookmarks.
+
+    Attributes that a host sets here hold for all of them.
+    """
+
+    serializer_class = BookmarkSerializer
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return Bookmark.objects.filter(user_group=self.user_group)
+
+
+class CollectionAPIView(AccessTokenView):
+    """A view on collections."""
+
+    errors = {**AccessTokenView.errors, Duplicate: exceptions.CollectionExists}
+    serializer_class = CollectionSerializer
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return self.collections
+
+
+class PublicIdMixin(ObjectMixin, AccessTokenView):
+    """Reads, changes and deletes the object with the id in the path."""
+
+    model: ClassVar[type[Bookmark | Collection]]
+    object_name: ClassVar[str]
+    """The field of the response with the object."""
+
+    def retrieve(self, request: Request) -> Response:
+        return self.respond_object(self.get_object())
+
+    def update(self, request: Request) -> Response:
+        serializer = self.get_valid_serializer()
+        serializer.instance = self.check_object("perform_update")
+        self.perform_update(serializer)
+        return self.respond_object(serializer.instance)
+
+    def destroy(self, request: Request) -> Response:
+        self.perform_destroy(self.check_object("perform_destroy"))
+        return self.respond({})
+
+    def respond_object(self, found: Bookmark | Collection) -> Response:
+        return self.respond({self.object_name: found}, etag_of=found)
+
+    def find_object(self) -> Bookmark | Collection:
+        public_id = self.kwargs["id"]
+        found: Bookmark | Collection | None
+        if self.selects_objects():
+            key = parse_public_id(public_id)
+            found = self.get_queryset().filter(pk=key).first()
+        else:
+            found = self.model.objects.find_by_id(self.user_group, public_id)
+        if found is None:
+            raise self.model.DoesNotExist
+        return found
+
+    def perform_update(self, serializer: Serializer[Any]) -> None:
+        """Change the object, in one statement with the check of If-Match."""
+        versions = accepted_versions(self.request)
+        serializer.instance = self.model.objects.update_by_id(
+            self.user_group, self.kwargs["id"], versions, **serializer.validated_data
+        )
+
+    def perform_destroy(self, instance: Bookmark | Collection | None) -> None:
+        """Delete the object, which has been read only for a host."""
+        versions = accepted_versions(self.request)
+        self.model.objects.delete_by_id(self.user_group, self.kwargs["id"], versions)

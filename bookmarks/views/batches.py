@@ -3,6 +3,7 @@
 from itertools import starmap
 from typing import Any, cast
 
+from django.core.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,13 +15,14 @@ from bookmarks.querysets.bookmarks import TooManyFound
 from usergroups.api import batches
 from usergroups.api.batches import FailedItem, Result
 from usergroups.api.parsers import BatchParser
+from usergroups.api.views import BatchMixin
 from usergroups.db.deletion import ProtectingError
 from usergroups.db.retry import retry_on_conflict
 
-from .base import AccessTokenView
+from .base import BookmarkAPIView
 
 
-class BookmarkBatchView(AccessTokenView):
+class BookmarkBatchView(BatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkBatchSerializer}
     response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
     # loaded for the user group in the response
@@ -30,24 +32,42 @@ class BookmarkBatchView(AccessTokenView):
 
     @openapi.create_bookmarks
     def post(self, request: Request) -> Response:
-        fields = self.validated()
-        items = fields["bookmarks"]
-        update = fields.get("update", False)
+        fields = self.get_valid_serializer().validated_data
         using = Bookmark.objects.for_write().db
-        return retry_on_conflict(lambda: self.store(items, update), using, atomic=False)
+        return retry_on_conflict(lambda: self.store(**fields), using, atomic=False)
 
-    def store(self, items: list[Any], update: bool) -> Response:
+    def store(self, bookmarks: list[Any], update: bool = False) -> Response:
         """Store the valid items, and return a response with all results.
 
         Raises IntegrityError if a collection has been deleted meanwhile.
         """
-        resolved = self.with_collections(items)
-        valid = batches.valid(resolved)
-        size = Bookmark.objects.estimate_add_size(self.user_group, valid)
-        batches.require_small_results(size)
-        stored = Bookmark.objects.add_many(self.user_group, valid, update=update)
+        resolved = self.with_collections(bookmarks)
+        try:
+            stored = self.add_many(resolved, update)
+        except ValidationError:
+            # A validator of the host refuses some of them.
+            resolved = [self.checked(item) for item in resolved]
+            stored = self.add_many(resolved, update)
         results = batches.results(resolved, map(self.result, stored))
         return self.respond({"user_group": self.user_group, "results": results})
+
+    def add_many(
+        self, items: list[BookmarkFields | FailedItem], update: bool
+    ) -> list[Stored]:
+        valid = batches.valid(items)
+        size = Bookmark.objects.estimate_add_size(self.user_group, valid)
+        batches.require_small_results(size)
+        return Bookmark.objects.add_many(self.user_group, valid, update=update)
+
+    def checked(self, item: BookmarkFields | FailedItem) -> BookmarkFields | FailedItem:
+        """Return the item, or a FailedItem if the model refuses a value."""
+        if isinstance(item, FailedItem):
+            return item
+        try:
+            Bookmark.cleaned(self.user_group, **item)
+        except ValidationError as error:
+            return self.failed(error)
+        return item
 
     def result(self, stored: Stored) -> Result:
         return {
@@ -81,14 +101,17 @@ class BookmarkBatchView(AccessTokenView):
         return resolved
 
 
-class BookmarkBatchDeletionView(AccessTokenView):
+class BookmarkBatchDeletionView(BatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkIdsSerializer}
     response_serializers = {"POST": serializers.BookmarkDeletionEnvelope}
     costly_methods = ("POST",)
 
     @openapi.delete_bookmarks
     def post(self, request: Request) -> Response:
-        ids = self.validated()["ids"]
+        return self.remove(**self.get_valid_serializer().validated_data)
+
+    def remove(self, ids: list[Any]) -> Response:
+        """Delete the bookmarks, and return a response with all results."""
         existed = Bookmark.objects.delete_by_ids(self.user_group, batches.valid(ids))
         deletions = map(self.result, existed)
         return self.respond({"results": batches.results(ids, deletions)})
@@ -102,16 +125,17 @@ class BookmarkBatchDeletionView(AccessTokenView):
         return {"status": 200, "changed": True}
 
 
-class BookmarkBatchMoveView(AccessTokenView):
+class BookmarkBatchMoveView(BatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkMoveSerializer}
     response_serializers = {"POST": serializers.BookmarkMoveEnvelope}
     costly_methods = ("POST",)
 
     @openapi.move_bookmarks
     def post(self, request: Request) -> Response:
-        fields = self.validated_with_collection()
-        ids = fields["ids"]
-        collection = fields["collection"]
+        return self.move(**self.get_valid_serializer().validated_data)
+
+    def move(self, ids: list[Any], collection: Collection | None) -> Response:
+        """Move the bookmarks, and return a response with all results."""
         valid = batches.valid(ids)
         size = Bookmark.objects.estimate_move_size(self.user_group, valid)
         batches.require_small_results(size)
@@ -133,7 +157,7 @@ class BookmarkBatchMoveView(AccessTokenView):
         }
 
 
-class BookmarkLookupView(AccessTokenView):
+class BookmarkLookupView(BatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkLookupSerializer}
     response_serializers = {"POST": serializers.BookmarkLookupEnvelope}
     # A read-only token may call these methods.
@@ -141,13 +165,16 @@ class BookmarkLookupView(AccessTokenView):
     costly_methods = ("POST",)
     parser_classes = [BatchParser]
     errors = {
-        **AccessTokenView.errors,
+        **BookmarkAPIView.errors,
         TooManyFound: exceptions.TooManyBookmarksFound,
     }
 
     @openapi.lookup_bookmarks
     def post(self, request: Request) -> Response:
-        urls = self.validated()["urls"]
+        return self.look_up(**self.get_valid_serializer().validated_data)
+
+    def look_up(self, urls: list[Any]) -> Response:
+        """Find the bookmarks, and return a response with all results."""
         found = Bookmark.objects.find_by_urls(self.user_group, batches.valid(urls))
         lookups = [{"ids": ids, "status": 200} for ids in found]
         return self.respond({"results": batches.results(urls, lookups)})

@@ -1,22 +1,40 @@
 """The operations on bookmarks."""
 
+from collections.abc import Collection, Mapping
+from typing import Any, cast
+
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 
 from bookmarks import openapi, serializers, web_url
 from bookmarks.models import Bookmark
 from bookmarks.querysets.batches import SIZE
 from bookmarks.search import WITHOUT_INDEX, SearchPage
 from usergroups.api.envelopes import Envelope
-from usergroups.api.page_queries import pop_paging
-from usergroups.api.pagination import Page
-from usergroups.api.preconditions import accepted_versions
+from usergroups.api.pagination import KeysetPagination, M, Page
 from usergroups.api.requests import APIRequest
+from usergroups.api.views import ListMixin
 
-from .base import AccessTokenView
+from .base import BookmarkAPIView, PublicIdMixin
 
 
-class BookmarksView(AccessTokenView):
+class BookmarkPagination(KeysetPagination):
+    size = SIZE
+
+    def searched(self, query: Mapping[str, Any]) -> Collection[str]:
+        return WITHOUT_INDEX[query["time_field"]]
+
+    def get_page(
+        self, queryset: QuerySet[M], search: Mapping[str, Any], **paging: Any
+    ) -> Page[M]:
+        if not search:
+            return super().get_page(queryset, search, **paging)
+        return SearchPage(queryset, search, **paging)  # type: ignore[return-value, arg-type]
+
+
+class BookmarksView(ListMixin, BookmarkAPIView):
     request_serializers = {
         "GET": serializers.BookmarkListQuery,
         "POST": serializers.BookmarkCreateSerializer,
@@ -25,11 +43,13 @@ class BookmarksView(AccessTokenView):
         "GET": serializers.BookmarkListEnvelope,
         "POST": serializers.NewBookmarkEnvelope,
     }
+    pagination_class = BookmarkPagination
+    list_name = "bookmarks"
     # loaded for the user group in the response
     large_owner_fields = {"POST": ("properties",)}
     # A character of the parameter ``url`` may take twelve bytes, as in
     # %F0%9F%98%80.
-    max_query_length = AccessTokenView.max_query_length + 12 * web_url.MAX_LENGTH
+    max_query_length = BookmarkAPIView.max_query_length + 12 * web_url.MAX_LENGTH
 
     def is_costly(self, request: APIRequest) -> bool:
         if self.documented_method == "GET" and {"q", "tag"} & {*request.query_params}:
@@ -38,33 +58,30 @@ class BookmarksView(AccessTokenView):
 
     @openapi.list_bookmarks
     def get(self, request: Request) -> Response:
-        query = self.validated_with_collection()
-        paging = pop_paging(query)
-        without_index = {}
-        for name in WITHOUT_INDEX[paging["time_field"]]:
-            if name in query:
-                without_index[name] = query.pop(name)
-        bookmarks = Bookmark.objects.filter_by_query(self.user_group, query)
-        page: Page[Bookmark]
-        if without_index:
-            page = SearchPage(bookmarks, without_index, **paging)
-        else:
-            page = Page(bookmarks, "id", size=SIZE, **paging)
-        return self.respond({"bookmarks": page.items, **page.links(request)})
+        return self.list(request)
 
     @openapi.create_bookmark
     def post(self, request: Request) -> Response:
-        fields = self.validated_with_collection()
-        user_group = self.user_group
-        bookmark, created = Bookmark.objects.add(user_group=user_group, **fields)
-        data = {"user_group": user_group, "bookmark": bookmark}
-        if not created:
+        serializer = self.get_valid_serializer()
+        self.perform_create(serializer)
+        bookmark = cast(Bookmark, serializer.instance)
+        data = {"user_group": self.user_group, "bookmark": bookmark}
+        if not self.created:
+            self.check_object_permissions(request, bookmark)
             return self.respond(data, etag_of=bookmark)
         location = self.location_of(bookmark.pk)
         return self.respond(data, etag_of=bookmark, status=201, location=location)
 
+    def perform_create(self, serializer: Serializer[Any]) -> None:
+        """Create the bookmark, or find the one with this URL."""
+        serializer.instance, self.created = Bookmark.objects.add(
+            user_group=self.user_group, **serializer.validated_data
+        )
 
-class BookmarkView(AccessTokenView):
+
+class BookmarkView(PublicIdMixin, BookmarkAPIView):
+    model = Bookmark
+    object_name = "bookmark"
     request_serializers = {"PATCH": serializers.BookmarkUpdateSerializer}
     response_serializers = {
         "GET": serializers.BookmarkEnvelope,
@@ -74,22 +91,12 @@ class BookmarkView(AccessTokenView):
 
     @openapi.get_bookmark
     def get(self, request: Request, id: str) -> Response:
-        bookmark = Bookmark.objects.find_by_id(self.user_group, id)
-        if bookmark is None:
-            raise Bookmark.DoesNotExist
-        return self.respond({"bookmark": bookmark}, etag_of=bookmark)
+        return self.retrieve(request)
 
     @openapi.update_bookmark
     def patch(self, request: Request, id: str) -> Response:
-        fields = self.validated_with_collection()
-        versions = accepted_versions(request)
-        bookmark = Bookmark.objects.update_by_id(
-            self.user_group, id, versions, **fields
-        )
-        return self.respond({"bookmark": bookmark}, etag_of=bookmark)
+        return self.update(request)
 
     @openapi.delete_bookmark
     def delete(self, request: Request, id: str) -> Response:
-        versions = accepted_versions(request)
-        Bookmark.objects.delete_by_id(self.user_group, id, versions)
-        return self.respond({})
+        return self.destroy(request)

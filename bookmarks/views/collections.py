@@ -1,23 +1,20 @@
 """The operations on collections."""
 
+from typing import Any, cast
+
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 
-from bookmarks import exceptions, openapi, serializers
+from bookmarks import openapi, serializers
 from bookmarks.models import Collection
-from bookmarks.public_ids import Duplicate
 from usergroups.api.envelopes import Envelope
-from usergroups.api.page_queries import pop_paging
-from usergroups.api.pagination import Page
-from usergroups.api.preconditions import accepted_versions
+from usergroups.api.views import ListMixin
 
-from .base import AccessTokenView
-
-ERRORS = {**AccessTokenView.errors, Duplicate: exceptions.CollectionExists}
+from .base import CollectionAPIView, PublicIdMixin
 
 
-class CollectionsView(AccessTokenView):
-    errors = ERRORS
+class CollectionsView(ListMixin, CollectionAPIView):
     request_serializers = {
         "GET": serializers.CollectionListQuery,
         "POST": serializers.CollectionWriteSerializer,
@@ -26,29 +23,33 @@ class CollectionsView(AccessTokenView):
         "GET": serializers.CollectionListEnvelope,
         "POST": serializers.CollectionEnvelope,
     }
+    list_name = "collections"
 
     @openapi.list_collections
     def get(self, request: Request) -> Response:
-        query = self.validated()
-        paging = pop_paging(query)
-        page = Page(self.collections.filter(**query), "id", **paging)
-        return self.respond({"collections": page.items, **page.links(request)})
+        return self.list(request)
 
     @openapi.create_collection
     def post(self, request: Request) -> Response:
-        fields = self.validated()
-        collection = Collection.objects.add(self.user_group, **fields)
-        location = self.location_of(collection.pk)
+        serializer = self.get_valid_serializer()
+        self.perform_create(serializer)
+        collection = cast(Collection, serializer.instance)
         return self.respond(
             {"collection": collection},
             etag_of=collection,
             status=201,
-            location=location,
+            location=self.location_of(collection.pk),
+        )
+
+    def perform_create(self, serializer: Serializer[Any]) -> None:
+        serializer.instance = Collection.objects.add(
+            self.user_group, **serializer.validated_data
         )
 
 
-class CollectionView(AccessTokenView):
-    errors = ERRORS
+class CollectionView(PublicIdMixin, CollectionAPIView):
+    model = Collection
+    object_name = "collection"
     request_serializers = {"PATCH": serializers.CollectionWriteSerializer}
     response_serializers = {
         "GET": serializers.CollectionEnvelope,
@@ -58,22 +59,12 @@ class CollectionView(AccessTokenView):
 
     @openapi.get_collection
     def get(self, request: Request, id: str) -> Response:
-        collection = Collection.objects.find_by_id(self.user_group, id)
-        if collection is None:
-            raise Collection.DoesNotExist
-        return self.respond({"collection": collection}, etag_of=collection)
+        return self.retrieve(request)
 
     @openapi.update_collection
     def patch(self, request: Request, id: str) -> Response:
-        fields = self.validated()
-        versions = accepted_versions(request)
-        collection = Collection.objects.update_by_id(
-            self.user_group, id, versions, **fields
-        )
-        return self.respond({"collection": collection}, etag_of=collection)
+        return self.update(request)
 
     @openapi.delete_collection
     def delete(self, request: Request, id: str) -> Response:
-        versions = accepted_versions(request)
-        Collection.objects.delete_by_id(self.user_group, id, versions)
-        return self.respond({})
+        return self.destroy(request)

@@ -1,22 +1,27 @@
 """The list of deleted bookmarks and collections."""
 
+from typing import Any
+
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from bookmarks import openapi, serializers
 from bookmarks.deletions import Deletion
-from usergroups.api.page_queries import pop_paging
-from usergroups.api.pagination import Page
+from usergroups.api.views import ListMixin
 
 from .base import AccessTokenView
 
 
-class DeletionsView(AccessTokenView):
+class DeletionsView(ListMixin, AccessTokenView):
     request_serializers = {"GET": serializers.BookmarkDeletionListQuery}
     response_serializers = {"GET": serializers.DeletionListEnvelope}
+    serializer_class = serializers.DeletionSerializer
+    list_name = "deletions"
 
     @openapi.list_deletions
     def get(self, request: Request) -> Response:
-        deletions = Deletion.objects.filter(user_group=self.user_group)
-        page = Page(deletions, "id", **pop_paging(self.validated()))
-        return self.respond({"deletions": page.items, **page.links(request)})
+        return self.list(request)
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return Deletion.objects.filter(user_group=self.user_group)

@@ -19,8 +19,8 @@ class ExportView(AccessTokenView):
 
     @openapi.export_bookmarks
     def get(self, request: APIRequest) -> StreamingHttpResponse:
-        query = self.validated_with_collection()
-        format_name = query["format"]
+        filters = {**self.query}
+        format_name = filters.pop("format")
         disposition = f'attachment; filename="bookmarks.{format_name}"'
         options: dict[str, Any] = {
             "content_type": f"{MEDIA_TYPES[format_name]}; charset=utf-8",
@@ -28,12 +28,10 @@ class ExportView(AccessTokenView):
         }
         if request.method == "HEAD":
             return StreamingHttpResponse(**options)
-        collection = query.get("collection")
         # The parameter is empty.
-        without_collections = "collection" in query and collection is None
-        items = load(
-            self.user_group, collection, without_collections=without_collections
-        )
+        if "collection" in filters and filters["collection"] is None:
+            filters["without_collections"] = True
+        items = load(self.user_group, **filters)
         # Close the items after an error, because they keep a transaction open.
         with closing(items):
             content = write(items, format_name)

@@ -20,8 +20,8 @@ from bookmarks.files import (
 )
 from bookmarks.import_report import Report, translated
 from bookmarks.imports import copied, store
-from usergroups.api.bodies import read_chunks
 from usergroups.api.errors import MissingField, failure
+from usergroups.api.parsers import read_chunks
 from usergroups.api.requests import APIRequest
 
 from .base import AccessTokenView
@@ -42,8 +42,9 @@ class ImportView(AccessTokenView):
             # The size is checked before the parameters.
             if format_name is None:
                 raise MissingField("format")
-            query = self.validated_with_collection()
-            report = self.store_file(file, format_name, encoding, query)
+            options = {**self.query}
+            options.pop("format", None)
+            report = self.store_file(file, format_name, encoding, options)
         if report.has_failed:
             return self.respond_unreadable(report)
         return self.respond({"report": report})
@@ -64,9 +65,10 @@ class ImportView(AccessTokenView):
         file: BinaryIO,
         format_name: str,
         encoding: str | None,
-        query: dict[str, Any],
+        options: dict[str, Any],
     ) -> Report:
-        """Store the bookmarks of a file and return the report.
+        """Store the bookmarks of a file with these options of ``store``, and
+        return the report.
 
         Raises IntegrityError if the collection is deleted before anything is
         stored.
@@ -77,18 +79,10 @@ class ImportView(AccessTokenView):
         except UnreadableFile as error:
             report.error = translated(error.problem)
             return report
-        collection = query.get("collection")
         deadline = self.request.deadline
         records = read(content, format_name, encoding)
         try:
-            store(
-                self.user_group,
-                records,
-                report,
-                collection,
-                query["update"],
-                deadline=deadline,
-            )
+            store(self.user_group, records, report, **options, deadline=deadline)
         except IntegrityError:
             if report.has_no_bookmark or not self.has_lost_collection():
                 raise

@@ -127,7 +127,7 @@ def test_teams_and_collections_are_found_by_name_and_id(admin_client):
 
 def test_an_internal_id_finds_nothing(admin_client):
     TeamFactory(pk=4711)
-    ApiTokenFactory(pk=4712)
+    ApiTokenFactory(id=4712)
     UserGroupFactory(pk=4713)
 
     for text in ("4711", "4712", "4713"):

@@ -7,8 +7,8 @@ from django.test import RequestFactory
 from rest_framework.exceptions import ParseError
 
 from tests.clock import Clock
-from usergroups.api.bodies import read_body
-from usergroups.api.deadlines import Deadline, TimeLimitExceeded
+from usergroups.api.limits import Deadline, TimeLimitExceeded
+from usergroups.api.parsers import read_body
 from usergroups.api.requests import APIRequest
 
 pytestmark = pytest.mark.database_independent

@@ -13,7 +13,7 @@ from rest_framework.authentication import BaseAuthentication, BasicAuthenticatio
 from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny, BasePermission
 from rest_framework.serializers import Serializer, SerializerMethodField
-from rest_framework.throttling import AnonRateThrottle, BaseThrottle
+from rest_framework.throttling import BaseThrottle, UserRateThrottle
 
 from tests.answers import detail, error_code, errors
 from tests.conftest import Caller
@@ -46,7 +46,7 @@ class RequiresLargerPlan(BasePermission):
         raise PlanTooSmall
 
 
-class OncePerDay(AnonRateThrottle):
+class OncePerDay(UserRateThrottle):
     rate = "1/day"
 
 

@@ -13,7 +13,7 @@ from django.test import RequestFactory
 
 from tests.answers import error_code
 from tests.operations import ONE_OF_EACH_SCHEME, WRITES, caller
-from usergroups.api.client_addresses import address_of
+from usergroups.api.requests import address_of
 from usergroups.api.throttling import FailedAuthenticationThrottle, TokenThrottle
 
 pytestmark = pytest.mark.database_independent

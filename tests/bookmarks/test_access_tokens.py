@@ -14,7 +14,7 @@ from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.conftest import Caller
 from tests.queries import committed_after_wait, concurrently, deadlock
 from tests.usergroups.factories import UserGroupFactory, store_tokens
-from usergroups.api import scan_pages
+from usergroups.api import pagination
 from usergroups.models import UserGroup
 from usergroups.tokens import secret_format
 
@@ -503,7 +503,7 @@ def test_the_tokens_of_all_groups_come_in_pages(list_all, api_client, api_token)
 
 
 def test_tokens_are_found_by_their_expiry(list_all, user_group, monkeypatch):
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 2)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 2)
     expired = AccessTokenFactory(user_group=user_group, expired=True)
     soon = AccessTokenFactory(user_group=user_group, expiring=True)
     later = timezone.now() + timedelta(days=2)

@@ -10,8 +10,8 @@ from rest_framework import serializers
 from tests.answers import detail, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.operations import WITH_A_BODY, caller
-from usergroups.api import body_fields, strict_json
-from usergroups.api.body_fields import known_fields
+from usergroups.api import requests, strict_json
+from usergroups.api.requests import known_fields
 from usergroups.serializers import UserGroupDetailSerializer, UserGroupUpdateSerializer
 
 pytestmark = pytest.mark.django_db
@@ -137,7 +137,7 @@ def test_the_check_stops_when_there_are_more_errors_than_are_listed(
 ):
     checked = []
     monkeypatch.setattr(
-        body_fields,
+        requests,
         "check_storable",
         lambda value: checked.append(value) or strict_json.check_storable(value),
     )

@@ -20,8 +20,8 @@ from tests.bookmarks.factories import (
 )
 from tests.calls_in_progress import begin_call
 from tests.queries import concurrently
-from usergroups.api import scan_pages
-from usergroups.api.concurrency import COSTLY_CALLS
+from usergroups.api import pagination
+from usergroups.api.limits import COSTLY_CALLS
 
 URL = "https://example.com/"
 
@@ -388,7 +388,7 @@ def test_the_search_finds_parts_of_urls_and_titles(
 def test_a_page_of_a_search_scans_a_limited_number_of_bookmarks(
     call_bookmarks, user_group, monkeypatch
 ):
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 10)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 10)
     BookmarkFactory.create_batch(15, user_group=user_group)
     BookmarkFactory(user_group=user_group, title="Needle")
     BookmarkFactory.create_batch(10, user_group=user_group)
@@ -434,7 +434,7 @@ def test_concurrent_searches_and_batches_are_limited_per_team(
 def test_a_page_of_a_search_scans_a_limited_amount_of_text(
     call_bookmarks, user_group, monkeypatch, max_size, per_page
 ):
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED_SIZE", max_size)
+    monkeypatch.setattr(pagination, "MAX_SCANNED_SIZE", max_size)
     for number in range(5):
         BookmarkFactory(user_group=user_group, url=f"{URL}{number}".ljust(100, "a"))
 
@@ -448,7 +448,7 @@ def test_a_page_of_a_search_scans_a_limited_amount_of_text(
 def test_the_links_of_a_search_lead_forward_and_back_over_empty_pages(
     call_bookmarks, user_group, monkeypatch
 ):
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 1)  # Each page scans one bookmark.
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 1)  # Each page scans one bookmark.
     for number, title in enumerate(["match", "other", "other", "match", "other"]):
         BookmarkFactory(
             user_group=user_group, url=f"https://example.com/{number}", title=title
@@ -600,6 +600,29 @@ def test_a_batch_has_four_attempts_in_all(call_bookmarks):
         )
 
     assert response.status_code == 500
+    assert len(attempts) == 4
+
+
+def test_a_call_may_be_repeated_that_loses_each_attempt_against_a_deletion(
+    call_bookmarks, bookmark
+):
+    attempts = []
+
+    def lose(execute, sql, params, many, context):
+        if sql.startswith("INSERT"):
+            attempts.append(sql)
+        result = execute(sql, params, many, context)
+        if sql.startswith("SELECT") and attempts:
+            return execute(
+                f"SELECT * FROM ({sql}) deleted WHERE 1 = 0", params, many, context
+            )
+        return result
+
+    with connection.execute_wrapper(lose):
+        response = call_bookmarks("POST", "bookmarks", body={"url": bookmark.url})
+
+    assert errors(response, 503) == [(None, "service_unavailable")]
+    assert response["Retry-After"] == "5"
     assert len(attempts) == 4
 
 

@@ -24,8 +24,7 @@ from tests.calls_in_progress import begin_call
 from tests.clock import Clock
 from tests.conftest import Caller
 from tests.queries import on_another_connection, queries_of
-from usergroups.api.concurrency import COSTLY_CALLS
-from usergroups.api.deadlines import Deadline, TimeLimitExceeded
+from usergroups.api.limits import COSTLY_CALLS, Deadline, TimeLimitExceeded
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from bookmarks.models import (
 from tests.answers import error_code
 from tests.bookmarks.factories import BookmarkFactory
 from usergroups.api import pagination
-from usergroups.api.page_queries import MAX_LIMIT
+from usergroups.api.pagination import KeysetPagination
 from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
 
 URL = "https://example.com/"
@@ -70,12 +70,14 @@ def test_the_largest_page_of_collections_is_small(call_bookmarks, user_group):
     beginning = CONTROL_CHARACTER * (MAX_COLLECTION_NAME_LENGTH - 3)
     Collection.objects.bulk_create(
         Collection(user_group=user_group, name=f"{beginning}{n:03}")
-        for n in range(MAX_LIMIT)
+        for n in range(KeysetPagination.max_limit)
     )
 
-    page = call_bookmarks("GET", "collections", query={"limit": MAX_LIMIT})
+    page = call_bookmarks(
+        "GET", "collections", query={"limit": KeysetPagination.max_limit}
+    )
 
-    assert len(page.json()["collections"]) == MAX_LIMIT
+    assert len(page.json()["collections"]) == KeysetPagination.max_limit
     assert len(page.content) < pagination.MAX_PAGE_SIZE
 
 
@@ -87,12 +89,14 @@ def test_the_largest_page_of_access_tokens_is_small(call_access_tokens, user_gro
             name=CONTROL_CHARACTER * MAX_TOKEN_NAME_LENGTH,
             **user_group.scope,
         )
-        for n in range(MAX_LIMIT)
+        for n in range(KeysetPagination.max_limit)
     )
 
-    page = call_access_tokens("GET", "team-access-tokens", query={"limit": MAX_LIMIT})
+    page = call_access_tokens(
+        "GET", "team-access-tokens", query={"limit": KeysetPagination.max_limit}
+    )
 
-    assert len(page.json()["access_tokens"]) == MAX_LIMIT
+    assert len(page.json()["access_tokens"]) == KeysetPagination.max_limit
     assert len(page.content) < pagination.MAX_PAGE_SIZE
 
 

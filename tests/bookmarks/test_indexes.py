@@ -22,7 +22,7 @@ from tests.bookmarks.factories import (
 from tests.cursors import cursor_text
 from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
-from usergroups.api import scan_pages
+from usergroups.api import pagination
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.skipif(
@@ -194,7 +194,7 @@ def test_a_page_reads_only_its_own_bookmarks(call_bookmarks, groups, name):
 def test_a_search_reads_only_the_bookmarks_that_it_may_scan(
     call_bookmarks, groups, monkeypatch, query
 ):
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 200)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
     token = AccessTokenFactory(user_group=groups["old"], recently_used=True)
 
     statements = queries_of(
@@ -306,7 +306,7 @@ def test_a_page_of_the_tokens_of_a_team_reads_no_others(
 def test_a_list_by_expiry_reads_only_the_tokens_that_it_may_scan(
     call_access_tokens, many_tokens, monkeypatch
 ):
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 200)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
 
     statements = queries_of(
         partial(
@@ -380,7 +380,7 @@ def test_a_list_by_time_of_update_reads_only_its_own_groups(
 def test_a_list_by_name_reads_only_the_groups_that_it_may_scan(
     call_usergroups, many_groups, monkeypatch
 ):
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 200)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
 
     statements = queries_of(call_usergroups, "GET", "users", b"", {"name": "nobody"})
 

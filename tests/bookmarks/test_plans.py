@@ -18,7 +18,7 @@ from tests.conftest import Caller
 from tests.cursors import cursor_text
 from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.api import scan_pages
+from usergroups.api import pagination
 
 pytestmark = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite has no statistics"
@@ -201,7 +201,7 @@ def test_each_statement_of_a_list_reads_an_index_of_its_owner(
 ):
     settings.USERGROUPS_DELETION_RETENTION_DAYS = 36_500
     # of 2,000 or 18,000
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 200)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
     app = url_name.partition(":")[0]
     wrong = {}
     for name, query in queries_of_list(url_name, owner):

@@ -11,8 +11,8 @@ from tests.answers import bookmark_json, detail, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.calls_in_progress import begin_call
 from tests.signals import recorded
-from usergroups.api import scan_pages
-from usergroups.api.concurrency import COSTLY_CALLS
+from usergroups.api import pagination
+from usergroups.api.limits import COSTLY_CALLS
 
 pytestmark = pytest.mark.django_db
 
@@ -335,7 +335,7 @@ def test_an_invalid_filter_by_tag_is_refused(call_bookmarks, tags, error):
 
 def test_the_links_of_a_list_have_all_tags(call_bookmarks, user_group, monkeypatch):
     # Each page scans one bookmark.
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 1)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 1)
     for tags in (["a", "b&c=d"], ["a"], ["a", "b&c=d"]):
         BookmarkFactory(user_group=user_group, tags=tags)
 
@@ -352,7 +352,7 @@ def test_the_links_of_a_list_have_all_tags(call_bookmarks, user_group, monkeypat
 def test_a_page_of_a_search_scans_a_limited_amount_of_tags_and_notes(
     call_bookmarks, user_group, monkeypatch, query
 ):
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED_SIZE", 10_000)
+    monkeypatch.setattr(pagination, "MAX_SCANNED_SIZE", 10_000)
     tags = [f"{number:02}".ljust(90, "x") for number in range(49)]
     for number in range(3):
         BookmarkFactory(

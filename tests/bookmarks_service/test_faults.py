@@ -198,7 +198,7 @@ def test_reads_do_not_wait_for_a_standby_and_readyz_fails_when_a_write_does(
         cluster.connect() as observer,
     ):
         assert list_bookmarks(service).status_code == 200
-        last_use = "SELECT min(last_used_at) > '2026-01-02' FROM bookmarks_accesstoken"
+        last_use = "SELECT max(last_used_at) > '2026-01-02' FROM bookmarks_accesstoken"
         assert observer.execute(last_use).fetchone() == (True,)
         assert service.request("GET", "/readyz").status_code == 200
 

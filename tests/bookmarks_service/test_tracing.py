@@ -118,13 +118,13 @@ def test_a_request_has_a_span_with_its_route_and_status(service, traced):
     response, span = traced("GET", "/v1/bookmarks/unknown", headers)
 
     assert response.status_code == 404
-    assert span.name == "GET v1/bookmarks/<str:id>"
+    assert span.name == "GET v1/bookmarks/<public_id:id>"
     assert {
         each.key: each.value.string_value or each.value.int_value
         for each in span.attributes
     } == {
         "http.method": "GET",
-        "http.route": "v1/bookmarks/<str:id>",
+        "http.route": "v1/bookmarks/<public_id:id>",
         "http.status_code": 404,
     }
 

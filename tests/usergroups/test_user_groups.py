@@ -16,7 +16,7 @@ from tests.answers import (
 )
 from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.api import scan_pages
+from usergroups.api import pagination
 from usergroups.models import UserGroup
 
 # GET api/user
@@ -571,7 +571,7 @@ def test_groups_are_filtered_by_a_prefix_of_their_name(
 def test_a_page_of_a_search_by_name_scans_a_limited_number_of_groups(
     call_usergroups, user_group, monkeypatch, number, pages
 ):
-    monkeypatch.setattr(scan_pages, "MAX_SCANNED", 10)
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 10)
     UserGroup.objects.filter(pk=user_group.pk).update(name="Needle")
     UserGroupFactory.create_batch(number - 1, team=user_group.team)
 
@@ -590,14 +590,13 @@ def test_a_page_of_a_search_by_name_scans_a_limited_number_of_groups(
     [
         # the token, the search, the insert
         pytest.param(("POST", "user", {"user_group_id": "new"}), 3, id="create"),
-        pytest.param(  # the token, the page
+        pytest.param(  # the token, the sizes, the page
             ("GET", "users", b"", {"updated_since": "2000-01-01T00:00:00Z"}),
-            2,
+            3,
             id="list by update",
         ),
-        pytest.param(  # the token, the number of groups to scan, the page
-            ("GET", "users", b"", {"name": "Group"}), 3, id="list by name"
-        ),
+        # the token, the number of groups to scan, the sizes, the page
+        pytest.param(("GET", "users", b"", {"name": "Group"}), 4, id="list by name"),
     ],
 )
 def test_a_call_takes_few_statements(call_usergroups, api_token, call, number):

@@ -38,9 +38,26 @@ MAX_OPEN = 100
 """The number of characters of a value above which it is collapsed."""
 
 
+OBJECT_ID = "object_id"
+"""The query parameter with the key of an object, whose history a page links to."""
+
+
 class ObjectFilter(admin.SimpleListFilter):
+    """A filter by model and, in the links to a history, by object."""
+
     title = _("object")
     parameter_name = "content_type"
+
+    def __init__(
+        self, request: HttpRequest, params: dict[str, Any], *args: Any
+    ) -> None:
+        keys = params.pop(OBJECT_ID, None)
+        super().__init__(request, params, *args)
+        if keys:
+            self.used_parameters[OBJECT_ID] = keys[-1]
+
+    def expected_parameters(self) -> list[str | None]:
+        return [*super().expected_parameters(), OBJECT_ID]
 
     def lookups(
         self, request: HttpRequest, model_admin: ModelAdmin[LogEntry]
@@ -52,9 +69,11 @@ class ObjectFilter(admin.SimpleListFilter):
         self, request: HttpRequest, queryset: QuerySet[LogEntry]
     ) -> QuerySet[LogEntry]:
         key = self.value()
-        if not key:
-            return queryset
-        return queryset.filter(content_type=int(key))
+        if key:
+            queryset = queryset.filter(content_type=int(key))
+        if OBJECT_ID in self.used_parameters:
+            queryset = queryset.filter(object_id=self.used_parameters[OBJECT_ID])
+        return queryset
 
 
 class ChangesList(OperatorChangeList):

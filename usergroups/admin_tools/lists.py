@@ -106,10 +106,17 @@ class OperatorChangeList(ChangeList):
 
         Django would allow any lookup of the fields of the model, which may
         reveal hidden values, such as tokens, or read the whole table.
+
+        The key of a row is allowed for a filter that ``get_list_filter`` leaves
+        out, because the rows of the list link to it.
         """
         filters = super().get_filters(request)
-        other_lookups = filters[2]
-        if other_lookups:
+        allowed = set()
+        for each in self.model_admin.list_filter:
+            model = self.model_admin.filtering_model(each)
+            if model is not None:
+                allowed.add(f"{filter_name(each)}__{model._meta.pk.name}__exact")
+        if filters[2].keys() - allowed:
             raise DisallowedModelAdminLookup("The list has no such filter.")
         return filters
 

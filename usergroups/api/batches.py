@@ -5,17 +5,23 @@ clients in PHP have no type for a choice of two schemas.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.serializers import ListSerializer, Serializer
 
-from .body_fields import check_fields
-from .envelopes import SuccessField
-from .error_serializers import FailureTypeField, ProblemSerializer
+from .envelopes import (
+    FailureTypeField,
+    ProblemSerializer,
+    SuccessField,
+    represent_the_same,
+)
 from .errors import MAX_PROBLEMS, failure
 from .fields import TimestampField
+from .requests import check_fields
 
 T = TypeVar("T")
 
@@ -160,7 +166,10 @@ class ResultsField(serializers.Field[Iterable[Result], object, list[Result], obj
         super().__init__(
             read_only=True, help_text="One result for each item, in the same order."
         )
+        self.result = result
         self.item_serializer = result()
+        # for the context
+        self.item_serializer.bind(field_name="", parent=self)  # type: ignore[arg-type]
         # This serializer gets only items that succeeded. DRF would look for
         # the fields of a FailedItem in each of them.
         for name in ("type", "errors"):
@@ -203,3 +212,33 @@ def results(items: Iterable[object], valid_results: Iterable[Result]) -> list[Re
         result = item if isinstance(item, FailedItem) else next(remaining)
         all_results.append(result)
     return all_results
+
+
+@cache
+def with_serializer(
+    answer: type[Serializer[Any]], serializer: type[Serializer[Any]]
+) -> type[Serializer[Any]]:
+    """Return an envelope in which ``serializer`` takes the place of that of the
+    same objects, also in lists and in results of batches.
+
+    Both derive from one serializer. A subclass of that in the envelope, such as
+    one with more details, is combined with ``serializer``.
+    """
+    replaced: dict[str, Any] = {}
+    for name, field in answer().fields.items():
+        is_list = isinstance(field, ListSerializer)
+        nested: Any = type(getattr(field, "child", field))
+        if isinstance(field, ResultsField):
+            result = with_serializer(field.result, serializer)
+            if result is not field.result:
+                replaced[name] = ResultsField(cast(type[ResultSerializer], result))
+        elif represent_the_same(nested, serializer):
+            kind = serializer
+            if not issubclass(serializer, nested):
+                kind = type(serializer.__name__, (serializer, nested), {})
+            replaced[name] = kind(many=is_list, required=field.required)
+    if not replaced:
+        return answer
+    attributes = {**replaced, "__module__": serializer.__module__}
+    name = serializer.__name__.removesuffix("Serializer") + answer.__name__
+    return type(name, (answer,), attributes)

@@ -1,14 +1,23 @@
-"""The bodies of successful responses.
+"""The bodies of responses: the envelopes of successful ones, and serializers that
+describe error responses, for batches and the OpenAPI document.
 
 The serializers in ``response_serializers`` of a view derive from Envelope, and
 ``BaseAPIView.respond`` renders them.
+
+What is answered has open enumerations: strings whose known values the
+document lists, because clients must accept new ones. All operations share one
+list of error codes. With one for each operation and status, generated clients
+had 120 more types, and the client in Go did not compile.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.serializers import Serializer
+
+from .errors import Failure, Problem
 
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
@@ -28,3 +37,89 @@ class Envelope(serializers.Serializer[Mapping[str, object]]):
 
     # A subclass adds the response's other fields. It serializes a mapping.
     success = SuccessField()
+
+
+def represent_the_same(nested: type, serializer: type[Serializer[Any]]) -> bool:
+    """Return whether ``serializer`` is for the objects of a nested serializer,
+    and changes their representation.
+    """
+    if issubclass(nested, serializer):
+        return False
+    common = {*nested.__mro__} & {*serializer.__mro__} - {*Serializer.__mro__}
+    return bool(common)
+
+
+ERROR_CODE = "The code of an error."
+
+
+def open_enumeration(description: str, values: Iterable[str]) -> dict[str, object]:
+    """Return the schema of a string that has one of these values, to which
+    later versions may add others.
+    """
+    known = list(values)
+    listed = ", ".join(f"`{value}`" for value in known)
+    return {
+        "type": "string",
+        "description": f"{description} Known values: {listed}. Others may be added.",
+        "x-extensible-enum": known,
+    }
+
+
+# Each enumeration has a name. Otherwise, drf-spectacular's enum hook, which hosts
+# may use, would name it after the field, and warn if another field of the same
+# name has other values.
+
+
+@extend_schema_field({"type": "integer", "enum": [0]}, "UsergroupsFailed")
+class FailedField(serializers.IntegerField):
+    """The field ``success`` of an error response, always the integer 0."""
+
+
+@extend_schema_field(
+    open_enumeration(
+        "The kind of an error.", ["validation_error", "client_error", "server_error"]
+    ),
+    "UsergroupsFailureType",
+)
+class FailureTypeField(serializers.CharField):
+    """The kind of an error."""
+
+
+@extend_schema_field(
+    open_enumeration(ERROR_CODE, ["method_not_allowed", "not_found"]),
+    "UsergroupsErrorCode",
+)
+class ErrorCodeField(serializers.CharField):
+    """The code of an error.
+
+    These are the codes for unknown paths and refused methods. OperationSchema
+    adds those of all operations. With an enumeration for each operation, the
+    names in clients would clash.
+    """
+
+
+class ProblemSerializer(serializers.Serializer[Problem]):
+    code = ErrorCodeField()
+    detail = serializers.CharField(
+        help_text="An explanation for people; its wording may change."
+    )
+    attr = serializers.CharField(
+        allow_null=True,
+        help_text=(
+            "The dotted path of the invalid field, or null if no single field is "
+            "invalid."
+        ),
+    )
+    existing = serializers.CharField(
+        required=False,
+        help_text="The id of the object in the way, if the code is `already_exists`.",
+    )
+
+
+class FailureSerializer(serializers.Serializer[Failure]):
+    """The body of an error response."""
+
+    success = FailedField()
+    type = FailureTypeField()
+    # Serializer.errors is for input
+    errors = ProblemSerializer(many=True)  # type: ignore[assignment]

@@ -4,12 +4,13 @@ BaseAPIView passes each exception to ``exception_handler``. What responds
 without such a view, such as middleware, calls ``failure_response``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NotRequired, TypedDict
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.exceptions import ValidationError as DjangoValidationError
 from django.core.signals import got_request_exception
 from django.db import InterfaceError, InternalError, OperationalError
 from django.db.models import ProtectedError, RestrictedError
@@ -20,11 +21,13 @@ from django.utils.translation import gettext_noop as _
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
+from rest_framework.fields import get_error_detail
 from rest_framework.response import Response
 
 from usergroups.db.deletion import ProtectingError
+from usergroups.db.retry import ConflictingRowDeleted
 
-from .renderers import CompactJSONRenderer
+from .strict_json import CompactJSONRenderer
 
 MAX_PROBLEMS = 100
 """The maximum number of errors in a response, so that it is never much larger
@@ -59,7 +62,7 @@ TOO_MANY = Problem(
 )
 
 
-Detail = str | dict[str, list[str]] | None
+Detail = str | Mapping[str, Sequence[str]] | Sequence[str] | None
 """The argument of an APIException, or None for its default."""
 
 
@@ -133,6 +136,13 @@ class Protected(Explanation):
         super().__init__(cause, detail)
 
 
+class InvalidValues(Explanation, exceptions.ValidationError):
+    """A model refuses a value, for example by a validator of the host."""
+
+    def __init__(self, cause: DjangoValidationError) -> None:
+        super().__init__(cause, get_error_detail(cause))
+
+
 Answers = Mapping[type[Exception], type[exceptions.APIException]]
 """The errors with which calls answer exceptions, by the class of the exception
 or by one of its base classes.
@@ -143,8 +153,11 @@ COMMON_ANSWERS: Answers = {
     Http404: exceptions.NotFound,
     PermissionDenied: exceptions.PermissionDenied,
     SuspiciousOperation: BadRequest,
+    DjangoValidationError: InvalidValues,
     ProtectedError: Protected,
     RestrictedError: Protected,
+    # Each of four attempts lost against a deletion.
+    ConflictingRowDeleted: DatabaseUnavailable,
     **dict.fromkeys(DATABASE_UNAVAILABLE_ERRORS, DatabaseUnavailable),
 }
 """The answers of all views. The attribute ``errors`` of a view adds others."""

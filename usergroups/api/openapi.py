@@ -31,10 +31,8 @@ from rest_framework.serializers import Serializer
 
 from usergroups.db.versions import Modified
 
-from .bodies import PayloadTooLarge
 from .conf import DEFAULT_MAX_BODY_SIZE
-from .cursors import LATEST, Cursor, Key
-from .error_serializers import ERROR_CODE, FailureSerializer, open_enumeration
+from .envelopes import ERROR_CODE, FailureSerializer, open_enumeration
 from .errors import (
     TOO_MANY,
     BadRequest,
@@ -45,8 +43,8 @@ from .errors import (
     WrongTokenKind,
     failure,
 )
-from .page_queries import PageQuery
-from .parsers import TooManyValuesInBody
+from .pagination import LATEST, Cursor, Key, KeysetPagination, PageQuery
+from .parsers import PayloadTooLarge, TooManyValuesInBody
 from .requests import PARAMETER, RepeatedParameter, UnknownName
 from .views import BaseAPIView
 
@@ -311,6 +309,8 @@ class OperationSchema(AutoSchema):
             name = parameter["name"]
             if name in self.operation.query:
                 parameter["example"] = self.operation.query[name]
+            if name == "limit":
+                self._describe_limit(parameter)
             if "enum" in parameter["schema"]:
                 # Code generators cannot handle both enum and minLength.
                 parameter["schema"].pop("minLength", None)
@@ -324,6 +324,17 @@ class OperationSchema(AutoSchema):
                 responses[status] = self._shared(response)
         self._add_error_codes()
         return described
+
+    def _describe_limit(self, parameter: Schema) -> None:
+        """Describe the limits of the view's paginator."""
+        paginator = self.view.paginator
+        if isinstance(paginator, KeysetPagination):
+            maximum = paginator.max_limit
+            parameter["schema"]["default"] = paginator.default_limit
+            parameter["description"] = (
+                "The maximum number of items on the page. Values over "
+                f"{maximum} count as {maximum}."
+            )
 
     def get_serializer_name(self, serializer: object, direction: object) -> str:
         return component_name(type(serializer))
@@ -347,7 +358,9 @@ class OperationSchema(AutoSchema):
 
     def get_response_serializers(self) -> Responses:  # type: ignore[override]
         is_replaced = self._is_replaced("response_serializers")
-        default = self.view.response_serializers.get(self.method)
+        default = None
+        if self.method in self.view.response_serializers:
+            default = self.view.get_envelope_class(self.method)
         responses: Responses = {}
         for key, response in self.operation.responses.items():
             serializer = response.response or default
@@ -439,6 +452,8 @@ class OperationSchema(AutoSchema):
         views = [view for view in type(self.view).__mro__ if name in vars(view)]
         # The last class with the method is the apps' own view.
         original = getattr(views[-1], mapping).get(self.method)
+        if mapping == "response_serializers" and original is not None:
+            return self.view.get_envelope_class(self.method) is not original
         return getattr(self.view, mapping).get(self.method) is not original
 
     def _shared(self, response: Schema) -> Schema:

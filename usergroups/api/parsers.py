@@ -1,17 +1,124 @@
-"""Parse bodies that are JSON objects.
+"""Read and parse bodies up to a limit.
 
 JSONObjectParser is the parser of BaseAPIView, and BatchParser that of views for
-batches.
+batches. Imports of files call ``read_chunks``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 
 from . import conf, strict_json
-from .bodies import read_body
-from .requests import APIRequest
+from .requests import NOT_AN_OBJECT, APIRequest
+
+CHUNK_SIZE = 64 * 1024
+
+LARGE_BODY_SIZE = 64 * 1024
+"""The size in bytes above which a body makes a call costly."""
+
+
+class UnsupportedEncoding(UnsupportedMediaType):
+    """The body has a Content-Encoding, which is not decoded."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(
+            encoding, f'Unsupported Content-Encoding "{encoding}". Send the plain body.'
+        )
+
+
+class PayloadTooLarge(APIException):
+    status_code = 413
+    default_code = "payload_too_large"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The body is larger than {limit} bytes.")
+
+
+def read_body(request: APIRequest, limit: int) -> bytes:
+    """Return the body of at most ``limit`` bytes.
+
+    Raises the same errors as ``read_chunks``.
+    """
+    return b"".join(read_chunks(request, limit))
+
+
+def read_chunks(request: APIRequest, limit: int) -> Iterator[bytes]:
+    """Yield the body in chunks, without reading more than ``limit + 1`` bytes.
+
+    Raises UnsupportedEncoding if the body is encoded, PayloadTooLarge if it
+    exceeds ``limit`` bytes, and ParseError if it cannot be read, is shorter
+    than its Content-Length, or has not arrived when the deadline of the
+    request passes.
+    """
+    _check_encoding(request)
+    length = request.content_length
+    if length is not None and length > limit:
+        raise PayloadTooLarge(limit)
+    stream = request
+    # Django treats a body without Content-Length as empty. Read a chunked body
+    # directly from the WSGI server, if the server sets
+    # ``wsgi.input_terminated``.
+    if length is None and request.META.get("wsgi.input_terminated"):
+        stream = request.META["wsgi.input"]
+    size = 0
+    while size != length:
+        if size and request.deadline.has_passed():
+            raise ParseError("The body did not arrive in time.")
+        try:
+            # One byte over the limit shows that the body is too large.
+            chunk = stream.read(min(CHUNK_SIZE, limit + 1 - size))
+        # WSGI servers raise different exceptions for truncated or badly
+        # chunked bodies.
+        except Exception:
+            raise ParseError("The body could not be read.") from None
+        if not chunk:
+            break
+        size += len(chunk)
+        if size > limit:
+            raise PayloadTooLarge(limit)
+        yield chunk
+    if length is not None and size < length:
+        raise ParseError("The body is shorter than its Content-Length.")
+
+
+def _check_encoding(request: APIRequest) -> None:
+    """Raise UnsupportedEncoding if the body is encoded."""
+    encoding = request.META.get("HTTP_CONTENT_ENCODING")
+    if encoding and encoding.lower() != "identity":
+        raise UnsupportedEncoding(encoding)
+
+
+R = TypeVar("R", bound=BaseRenderer)
+
+
+class JSONNegotiation(BaseContentNegotiation):
+    """Select the parser by the exact media type, without parameters.
+
+    Views have one renderer, so Accept is ignored.
+    """
+
+    def select_parser(
+        self, request: Request, parsers: Iterable[BaseParser]
+    ) -> BaseParser | None:
+        media_type = request.content_type.partition(";")[0].strip().lower()
+        for parser in parsers:
+            if parser.media_type == media_type:
+                return parser
+        return None
+
+    def select_renderer(
+        self,
+        request: Request,
+        renderers: Iterable[R],
+        format_suffix: str | None = None,
+    ) -> tuple[R, str]:
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
 
 
 class TooManyValuesInBody(ParseError):
@@ -45,7 +152,7 @@ class JSONObjectParser(BaseParser):
         except ValueError as error:
             raise ParseError(str(error)) from None
         if not isinstance(value, dict):
-            raise ParseError("The body is not a JSON object.")
+            raise ParseError(NOT_AN_OBJECT)
         return value
 
 

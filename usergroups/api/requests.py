@@ -1,19 +1,68 @@
-"""The request of an API view, with a strict query string.
+"""The request of an API view: its query string, its fields, the address of its
+client, and the precondition If-Match.
 
 BaseAPIView makes an APIRequest in place of DRF's request.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from ipaddress import IPv6Address, ip_address
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import parse_qsl
 
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
-from rest_framework.exceptions import ErrorDetail, ParseError, ValidationError
+from django.utils.http import parse_etags
+from rest_framework.exceptions import (
+    APIException,
+    ErrorDetail,
+    ParseError,
+    ValidationError,
+)
 from rest_framework.request import Request
+from rest_framework.serializers import Serializer
 
-from .deadlines import Deadline
-from .errors import MAX_PROBLEMS
+from . import conf
+from .envelopes import represent_the_same
+from .errors import MAX_PROBLEMS, BadRequest
+from .limits import Deadline
+from .strict_json import UncheckedObject, Unstorable, check_storable
+
+
+def address_of(request: HttpRequest | Request) -> str | None:
+    """Return the address of the client, as the outermost trusted proxy saw it,
+    or None if it is unknown.
+
+    For IPv6 this is the first address of the /64 network, since a client
+    usually has a whole network. An IPv4-mapped address counts as the IPv4
+    address. The address is unknown if it is not valid, for example because it
+    has a port, if X-Forwarded-For has fewer addresses than there are trusted
+    proxies or, without any, if the server listens on a Unix socket. API
+    clients with unknown addresses must not share a rate limit.
+    """
+    proxies = conf.trusted_proxies()
+    try:
+        if proxies > 0:
+            # Each proxy appends the address that it sees. Addresses before
+            # those of the trusted proxies may be forged.
+            hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+            text = hops[-proxies].strip()
+        else:
+            text = request.META.get("REMOTE_ADDR") or ""
+        address = ip_address(text)
+    except (IndexError, ValueError):
+        return None
+    if isinstance(address, IPv6Address):
+        # Set the last 64 bits to zero.
+        network = IPv6Address(int(address) >> 64 << 64)
+        return str(address.ipv4_mapped or network)
+    return str(address)
+
 
 MAX_QUERY_PARAMETERS = 100
 
@@ -29,6 +78,12 @@ class APIRequest(Request):
     """The time at which the call must end."""
     rate_limit_headers: Mapping[str, str] = MappingProxyType({})
     """The headers that tell how much of the rate limit is left."""
+
+    @Request.user.setter  # type: ignore[untyped-decorator, attr-defined]
+    def user(self, value: object) -> None:
+        self._user = value
+        # Middleware may take the user of Django's request for an account.
+        self._request.user = AnonymousUser()
 
     @property
     def stream(self) -> Request:
@@ -116,3 +171,129 @@ def check_names(names: Iterable[str], known: Collection[str], kind: str) -> None
     if unknown:
         # One more than a response may have shows that there are too many.
         raise UnknownName(unknown[: MAX_PROBLEMS + 1], known, kind)
+
+
+def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> None:
+    """Raise ValidationError for fields with values that cannot be stored, or
+    else for fields that the serializer does not know, because a misspelt one
+    must not be lost.
+    """
+    # A parser of the host may return anything.
+    if not isinstance(data, dict):
+        raise ParseError(NOT_AN_OBJECT)
+    if isinstance(data, UncheckedObject):
+        problems = _unstorable_fields(data, serializer)
+        if problems:
+            raise ValidationError(problems)
+    view = serializer.context.get("view")
+    represented = view.get_serializer_class() if view is not None else None
+    check_names(data, known_fields(type(serializer), represented), FIELD)
+
+
+NOT_AN_OBJECT = "The body is not a JSON object."
+
+
+@cache
+def known_fields(
+    serializer: type[Serializer[Any]], represented: type[Serializer[Any]] | None = None
+) -> Mapping[str, object]:
+    """Return the fields that a body of this class may have, by name.
+
+    The attribute ``answer`` of the class is the serializer of answers about
+    the same object, if what was read can be sent back. Those of its fields
+    that the class lacks are ignored, and so are those of ``represented``, the
+    serializer of the view, if it is for the same object.
+    """
+    fields = {**serializer().fields}
+    answer: type[Serializer[Any]] | None = getattr(serializer, "answer", None)
+    if answer is not None:
+        fields = {**answer().fields, **fields}
+        if represented is not None and represent_the_same(answer, represented):
+            fields = {**represented().fields, **fields}
+    return dict(sorted(fields.items()))
+
+
+def _unstorable_fields(
+    data: Mapping[str, object], serializer: Serializer[Any]
+) -> dict[str, list[ErrorDetail]]:
+    """Return an error for each path whose value cannot be stored, but stop
+    after more errors than a response may have.
+    """
+    problems: dict[str, list[ErrorDetail]] = {}
+    for path, value in _values_by_path(data, serializer):
+        if len(problems) > MAX_PROBLEMS:
+            break
+        try:
+            check_storable(value)
+        except Unstorable as error:
+            problems[path] = [ErrorDetail(str(error), error.code)]
+    return problems
+
+
+def _values_by_path(
+    data: Mapping[str, object], serializer: Serializer[Any]
+) -> Iterator[tuple[str, object]]:
+    """Yield the keys and values of an object, and those directly in its
+    values, with their paths.
+
+    Paths are not longer, so that a long key is in only a few of them.
+    """
+    for name, value in data.items():
+        yield name, name
+        # A BatchField reports the errors of its items in their results.
+        if hasattr(serializer.fields.get(name), "has_results"):
+            continue
+        if isinstance(value, dict):
+            for key, item in value.items():
+                yield f"{name}.{key}", {key: item}
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                yield f"{name}.{index}", item
+        else:
+            yield name, value
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+MAX_ETAGS = 100
+
+# A server or a middleware that compresses responses makes an ETag weak, with
+# "W/". The ETag is that of the object, not of the bytes of a response, so it
+# still matches. 14 digits last until the year 4253.
+_ETAG = re.compile(r'(?:W/)?"([0-9a-f]{1,14})"')
+
+
+class PreconditionFailed(APIException):
+    status_code = 412
+    default_code = "precondition_failed"
+    default_detail = (
+        "The object has changed, so its ETag does not match If-Match. Read it again."
+    )
+
+
+def etag(updated_at: datetime) -> str:
+    """Return the ETag of an object that was last changed at this time: the
+    microseconds since 1970, in hexadecimal.
+    """
+    return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
+
+
+def accepted_versions(request: Request) -> Sequence[datetime] | None:
+    """Return the values of ``updated_at`` that If-Match accepts, or None for
+    any.
+
+    An invalid ETag matches no value. Raises BadRequest if there are more than
+    MAX_ETAGS.
+    """
+    header = request.META.get("HTTP_IF_MATCH")
+    if header is None or header.strip() == "*":
+        return None
+    if header.count(",") >= MAX_ETAGS:
+        raise BadRequest(f"If-Match has more than {MAX_ETAGS} ETags.")
+    versions = []
+    for tag in parse_etags(header):
+        match = _ETAG.fullmatch(tag)
+        if match:
+            versions.append(EPOCH + int(match[1], 16) * MICROSECOND)
+    return versions

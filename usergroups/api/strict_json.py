@@ -2,16 +2,20 @@
 
 Forms, files and cursors are decoded by ``loads``. Bodies are decoded by
 ``loads_unchecked``, and ``check_storable`` then names their invalid fields.
+CompactJSONRenderer renders the responses.
 """
 
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
+from rest_framework.renderers import JSONRenderer
+from rest_framework.utils.encoders import JSONEncoder
 
 MAX_DEPTH = 64
 
@@ -294,3 +298,20 @@ _unchecked_decoder = json.JSONDecoder(
     parse_int=_int_or_infinity,
     parse_constant=_constant,
 )
+
+
+class CompactJSONRenderer(JSONRenderer):
+    """Render compact JSON, whatever the host's REST_FRAMEWORK setting says.
+
+    An ``orjson.Fragment`` is copied as is.
+    """
+
+    def render(
+        self,
+        data: object,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, object] | None = None,
+    ) -> bytes:
+        # so that JSONEncoder writes times, and keys may be integers, as in DRF
+        options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
+        return orjson.dumps(data, JSONEncoder().default, options)

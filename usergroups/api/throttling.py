@@ -19,8 +19,7 @@ from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
 from . import conf
-from .client_addresses import address_of
-from .requests import APIRequest
+from .requests import APIRequest, address_of
 
 logger = logging.getLogger(__name__)
 
@@ -106,11 +105,20 @@ class TokenThrottle(FixedWindowThrottle):
     scope = "token"
     get_rate = staticmethod(conf.call_rate)
 
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        """Return by what the call is counted within the ``scope``, or None not
+        to count it.
+        """
+        token: Any = request.auth
+        return f"{token._meta.label_lower}.{token.chain}"
+
     def allow_request(self, request: Request, view: APIView) -> bool:
         if self.rate is None:
             return True
-        token: Any = request.auth
-        used = self.count(f"{token._meta.label_lower}.{token.chain}")
+        key = self.get_cache_key(request, view)
+        if key is None:
+            return True
+        used = self.count(key)
         remaining = max(0, self.num_requests - used)
         seconds_left = ceil(self.seconds_left)
         policy = f'"{self.scope}";q={self.num_requests};w={self.duration}'

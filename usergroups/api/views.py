@@ -1,37 +1,43 @@
 """The base class of all API views.
 
 DRF calls ``initial``, which checks the request, and then the method of the
-subclass, which calls ``validated`` and ``respond``.
+subclass. Its steps have the names of DRF's generic views, from
+``get_queryset`` to ``perform_update``, and ``respond`` makes the response.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from copy import copy
-from typing import Any, ClassVar, NoReturn
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from functools import cache
+from typing import Any, ClassVar, NoReturn, cast
 
-from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db import IntegrityError, connections, router, transaction
 from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import translation
+from django.utils.functional import cached_property
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import get_authorization_header
-from rest_framework.exceptions import APIException, NotAuthenticated, ValidationError
-from rest_framework.fields import get_error_detail
+from rest_framework.exceptions import APIException, NotAuthenticated
+from rest_framework.filters import BaseFilterBackend
+from rest_framework.generics import GenericAPIView
+from rest_framework.pagination import BasePagination
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ListField, Serializer
-from rest_framework.views import APIView
 
 from usergroups.db.models import DatedModel
 from usergroups.signals import actor
 
 from . import conf
-from .batches import FailedItem
-from .bodies import LARGE_BODY_SIZE
-from .body_fields import check_fields
-from .concurrency import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit
-from .deadlines import Deadline
+from .batches import FailedItem, with_serializer
 from .errors import (
     COMMON_ANSWERS,
     NO_STORE,
@@ -41,22 +47,27 @@ from .errors import (
     exception_handler,
     explain,
 )
-from .negotiation import JSONNegotiation
-from .parsers import JSONObjectParser
-from .preconditions import etag
-from .renderers import CompactJSONRenderer
+from .limits import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit, Deadline
+from .pagination import KeysetPagination, QueryFilter
+from .parsers import LARGE_BODY_SIZE, JSONNegotiation, JSONObjectParser
 from .requests import (
     PARAMETER,
     APIRequest,
     RepeatedParameter,
+    check_fields,
     check_names,
     check_query_length,
+    etag,
+    known_fields,
 )
-from .serializer_pool import pool
+from .serializer_pool import Pooled, is_reusable, pool
+from .strict_json import CompactJSONRenderer
 from .throttling import TokenThrottle
 
+NOT_OF_A_HOST = ("usergroups", "bookmarks", "rest_framework")
 
-class BaseAPIView(APIView):
+
+class BaseAPIView(GenericAPIView[Any]):
     """The base class of all API views.
 
     A subclass sets ``authentication_classes`` and ``permission_classes``. The
@@ -72,7 +83,21 @@ class BaseAPIView(APIView):
     (``methods_with_query``) or, for other methods, of the body.
     """
     response_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
-    """By method, the serializer of a successful response."""
+    """By method, the serializer of a successful response, its envelope."""
+    serializer_class: type[Serializer[Any]] | None = None
+    """The serializer of the view's objects, in all its envelopes."""
+    closed_doors: ClassVar[Mapping[str, str]] = {
+        "queryset": "Override get_queryset().",
+        "lookup_field": "Override get_object().",
+        "lookup_url_kwarg": "Override get_object().",
+        **dict.fromkeys(
+            ("filter_backends", "pagination_class", "paginate_queryset"),
+            "The view has no list.",
+        ),
+    }
+    """The attributes of DRF's views that have no effect in a subclass, each
+    with a sentence that says what has.
+    """
     methods_with_query: ClassVar[tuple[str, ...]] = ("GET", "DELETE")
     """The methods whose requests have validated query parameters.
 
@@ -98,6 +123,8 @@ class BaseAPIView(APIView):
     parser_classes = [JSONObjectParser]
     content_negotiation_class = JSONNegotiation
     throttle_classes = [TokenThrottle]
+    filter_backends: Sequence[type[BaseFilterBackend]] = ()
+    pagination_class: type[BasePagination] | None = None
     versioning_class = None
     metadata_class = None
     schema = AutoSchema()
@@ -111,11 +138,36 @@ class BaseAPIView(APIView):
         The OpenAPI document and the metrics read the attributes of a method.
         """
         super().__init_subclass__()
+        parent: Any = super(cls, cls)
+        if parent.request_serializers or parent.response_serializers:
+            cls.refuse_closed_doors(parent)
         for name in cls.http_method_names:
             method = vars(cls).get(name)
             overridden = getattr(super(cls, cls), name, None)
             if method is not None and overridden is not None:
                 method.__dict__ = {**vars(overridden), **vars(method)}
+
+    @classmethod
+    def refuse_closed_doors(cls, parent: "type[BaseAPIView]") -> None:
+        """Raise TypeError if the class sets what has no effect in a subclass of
+        a view that has operations.
+        """
+        for name, sentence in parent.closed_doors.items():
+            if name in vars(cls):
+                raise TypeError(f"{cls.__name__}.{name} has no effect. {sentence}")
+        serializer_class = vars(cls).get("serializer_class")
+        if serializer_class is None:
+            return
+        shown = parent.serializer_class
+        if shown is None:
+            raise TypeError(
+                f"{cls.__name__}.serializer_class has no effect. The view shows no "
+                "objects. Set response_serializers."
+            )
+        if not issubclass(serializer_class, shown):
+            raise TypeError(
+                f"{cls.__name__}.serializer_class must derive from {shown.__name__}."
+            )
 
     @classmethod
     def as_view(cls, **initkwargs: object) -> Any:
@@ -140,6 +192,7 @@ class BaseAPIView(APIView):
     ) -> HttpResponseBase:
         # The limits that count this call, with the owner that it counts for.
         self.counted_by: list[tuple[ConcurrencyLimit, Hashable]] = []
+        self.pooled: list[Pooled] = []
         # The actor is unknown until initial() has authenticated the token.
         actor_before = actor.set(None)
         try:
@@ -149,6 +202,8 @@ class BaseAPIView(APIView):
         finally:
             for limit, owner in self.counted_by:
                 limit.end(owner)
+            for pooled in self.pooled:
+                pool.give_back(pooled)
             actor.reset(actor_before)
 
     def initialize_request(
@@ -178,7 +233,7 @@ class BaseAPIView(APIView):
         negotiated = self.perform_content_negotiation(request)
         request.accepted_renderer, request.accepted_media_type = negotiated
         method = str(request.method)
-        if method not in self.allowed_methods:
+        if "Allow" in self.headers:
             self.http_method_not_allowed(request)
         self.documented_method = method
         if method == "HEAD":
@@ -258,7 +313,7 @@ class BaseAPIView(APIView):
         method = self.documented_method
         known: Mapping[str, object] = {}
         if self.has_query(method):
-            known = pool.get(self.request_serializers[method], False).fields
+            known = known_fields(self.request_serializers[method])
         elif method not in {*self.request_serializers, *self.response_serializers}:
             return
         check_names(request.query_params, known, PARAMETER)
@@ -287,9 +342,6 @@ class BaseAPIView(APIView):
         """Return the error with which a call of this view answers an
         exception, or the same exception if that is a fault.
         """
-        # for example, of a validator that a host has added to a field
-        if isinstance(error, DjangoValidationError):
-            return ValidationError(get_error_detail(error))
         explained = explain(error, {**COMMON_ANSWERS, **self.errors})
         if isinstance(explained, IntegrityError):
             return self.explain_integrity_error(explained)
@@ -323,42 +375,93 @@ class BaseAPIView(APIView):
         explained.__cause__ = error
         return explained
 
-    def validated(self) -> dict[str, Any]:
-        """Return the validated query parameters of a request with one of the
-        ``methods_with_query``, or the body.
+    def get_serializer_class(self) -> type[Serializer[Any]] | None:  # type: ignore[override]
+        """Return the serializer of the view's objects, if it has any."""
+        return self.serializer_class
 
-        A PATCH request may omit required fields. Raises ValidationError.
+    def get_serializer(self, *args: Any, **kwargs: Any) -> Serializer[Any]:
+        """Return a serializer: with ``data``, that of the request's method, and
+        otherwise that of the view's objects.
+
+        Raises ValidationError for the names of fields that it does not know.
         """
+        kwargs.setdefault("context", self.get_serializer_context())
+        if "data" not in kwargs:
+            serializer_class = cast(type[Serializer[Any]], self.get_serializer_class())
+            return serializer_class(*args, **kwargs)
         method = self.documented_method
-        serializer_class = self.request_serializers[method]
-        has_body = method not in self.methods_with_query
-        data: Any = self.request.data if has_body else self.query_data(serializer_class)
-        context = self.get_serializer_context()
-        is_partial = method == "PATCH"
-        with pool.borrow(serializer_class, context, is_partial) as pooled:
-            if has_body:
-                check_fields(data, pooled)
-            serializer = copy(pooled)
-            serializer.initial_data = data
-            serializer.is_valid(raise_exception=True)
-            validated: dict[str, Any] = serializer.validated_data
+        data = kwargs["data"]
+        serializer = self.reuse(
+            self.request_serializers[method],
+            kwargs["context"],
+            kwargs.get("partial", method == "PATCH"),
+        )
+        serializer.instance = next(iter(args), None)
+        if method not in self.methods_with_query:
+            check_fields(data, serializer)
+        serializer.initial_data = data
+        return serializer
+
+    def reuse(
+        self,
+        serializer_class: type[Serializer[Any]],
+        context: Mapping[str, Any],
+        partial: bool = False,
+    ) -> Serializer[Any]:
+        """Return a serializer of this class that earlier requests may have
+        used.
+        """
+        if not is_reusable(serializer_class):
+            return serializer_class(context=context, partial=partial)
+        pooled = pool.take(serializer_class, partial)
+        self.pooled.append(pooled)
+        # that of DRF's argument ``context``
+        vars(pooled.serializer)["_context"] = context
+        return pooled.serializer
+
+    def get_valid_serializer(self) -> Serializer[Any]:
+        """Return the serializer of the request, with ``validated_data``.
+
+        Its data are the query parameters of a request with one of the
+        ``methods_with_query``, or the body. A PATCH request may omit required
+        fields. Raises ValidationError.
+        """
+        data: Any
+        if self.documented_method in self.methods_with_query:
+            data = self.get_query_data()
+        else:
+            data = self.request.data
+        serializer = self.get_serializer(data=data)
+        serializer.is_valid(raise_exception=True)
+        return serializer
+
+    @cached_property
+    def query(self) -> dict[str, Any]:
+        """Return the validated query parameters. Raises ValidationError."""
+        validated: dict[str, Any] = self.get_valid_serializer().validated_data
         return validated
 
-    def query_data(
-        self, serializer_class: type[Serializer[Any]]
-    ) -> dict[str, str | list[str]]:
+    def get_query_data(self) -> dict[str, str | list[str]]:
         """Return the query parameters as data for a serializer: a list for a
         ListField, and the only value for any other field.
 
         With the dictionary of Django, DRF would read the data as that of an
         HTML form.
         """
-        fields = pool.get(serializer_class, False).fields
+        fields = known_fields(self.request_serializers[self.documented_method])
         data: dict[str, str | list[str]] = {}
         for name, values in self.request.query_params.lists():
             is_list = isinstance(fields.get(name), ListField)
             data[name] = values if is_list else values[-1]
         return data
+
+    def get_envelope_class(self, method: str) -> type[Serializer[Any]]:
+        """Return the serializer of a successful response to the method."""
+        envelope = self.response_serializers[method]
+        serializer_class = self.get_serializer_class()
+        if serializer_class is None:
+            return envelope
+        return with_serializer(envelope, serializer_class)
 
     def respond(
         self,
@@ -382,14 +485,16 @@ class BaseAPIView(APIView):
             headers["ETag"] = etag(etag_of.updated_at)
         if location is not None:
             headers["Location"] = location
-        with pool.borrow(
-            self.response_serializers[self.documented_method],
-            self.get_serializer_context(),
-        ) as serializer:
-            data = serializer.to_representation(fields)
+        envelope = self.get_envelope_class(self.documented_method)
+        serializer = self.reuse(envelope, self.get_serializer_context())
+        data = serializer.to_representation(fields)
         return Response(data, status, headers=headers)
 
-    def get_serializer_context(self) -> dict[str, object]:
+    def has_object_permissions(self) -> bool:
+        """Return whether a permission of the view checks objects."""
+        return any(map(checks_objects, self.get_permissions()))
+
+    def get_serializer_context(self) -> dict[str, Any]:
         """Return the context of the serializers, as in DRF's generic views."""
         return {"request": self.request, "format": self.format_kwarg, "view": self}
 
@@ -398,3 +503,99 @@ class BaseAPIView(APIView):
         parameters, not for a body.
         """
         return method in self.methods_with_query and method in self.request_serializers
+
+
+class ListMixin(BaseAPIView):
+    """Lists objects, page by page."""
+
+    filter_backends = [QueryFilter]
+    pagination_class = KeysetPagination
+    closed_doors = {
+        "queryset": "Override get_queryset().",
+        "lookup_field": "The view has a list.",
+        "lookup_url_kwarg": "The view has a list.",
+    }
+    list_name: ClassVar[str]
+    """The field of the response with the objects."""
+
+    def list(self, request: Request) -> Response:
+        objects = self.filter_queryset(self.get_queryset())
+        page = self.paginate_queryset(objects)
+        return self.get_paginated_response(page)
+
+    def get_paginated_response(self, data: object) -> Response:
+        paginator = cast(KeysetPagination, self.paginator)
+        return self.respond({self.list_name: data, **paginator.links()})
+
+
+class ObjectMixin(BaseAPIView):
+    """Reads, changes or deletes one object.
+
+    A queryset finds it by its key and owner in the statement that writes. It is
+    read before that only for a host that selects objects or checks permissions
+    in a subclass.
+    """
+
+    def check_object(self, *steps: str) -> Any:
+        """Return the object if the view's permissions have to check it, or if
+        a host selects it or overrides one of these ``steps``. Otherwise,
+        return None.
+
+        Raises DoesNotExist or PermissionDenied.
+        """
+        if self.selects_objects(*steps) or self.has_object_permissions():
+            return self.get_object()
+        return None
+
+    def selects_objects(self, *steps: str) -> bool:
+        """Return whether a host has overridden the selection of objects, or
+        one of these methods.
+        """
+        names = ("get_queryset", "filter_queryset", "get_object", *steps)
+        return is_overridden(type(self), names)
+
+    def get_object(self) -> Any:
+        found = self.find_object()
+        self.check_object_permissions(self.request, found)
+        return found
+
+    def find_object(self) -> Any:
+        """Return the object of the request. Raises DoesNotExist."""
+        raise NotImplementedError
+
+
+class BatchMixin(BaseAPIView):
+    """Processes many objects, which a queryset finds by their ids."""
+
+    closed_doors = {
+        **BaseAPIView.closed_doors,
+        "get_queryset": "A batch finds objects by their ids.",
+        "get_object": "A batch finds objects by their ids.",
+    }
+
+    def check_permissions(self, request: Request) -> None:
+        # so that a batch does not do what a call of its own must not do
+        if self.has_object_permissions():
+            raise TypeError(
+                f"{type(self).__name__} calls no has_object_permission. Use "
+                "has_permission, or do not mount the view."
+            )
+        super().check_permissions(request)
+
+
+def checks_objects(permission: Any) -> bool:
+    """Return whether a permission, which may be composed of others, has a
+    ``has_object_permission`` of its own.
+    """
+    operands = [getattr(permission, name, None) for name in ("op1", "op2")]
+    if any(operands):
+        return any(map(checks_objects, filter(None, operands)))
+    checks = getattr(type(permission), "has_object_permission", None)
+    return checks is not BasePermission.has_object_permission
+
+
+@cache
+def is_overridden(view: type[BaseAPIView], names: tuple[str, ...]) -> bool:
+    """Return whether a class outside the apps has replaced one of the methods."""
+    modules = [getattr(view, name).__module__ for name in names]
+    return any(module.partition(".")[0] not in NOT_OF_A_HOST for module in modules)

@@ -26,6 +26,14 @@ T = TypeVar("T")
 ATTEMPTS = 4
 
 
+class ConflictingRowDeleted(IntegrityError):
+    """Another transaction deleted a row that was in the way of an insert,
+    before it could be read.
+
+    An action of ``retry_on_conflict`` raises it to be run again.
+    """
+
+
 CONFLICTS = {"40001", "40P01", "0A000"}
 """The SQLSTATEs serialization_failure, deadlock_detected and
 feature_not_supported.

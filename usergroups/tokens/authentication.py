@@ -13,11 +13,26 @@ from . import secret_format
 from .models import Token
 
 
-class TokenAuthentication(authentication.TokenAuthentication):
-    """Sets ``request.auth`` to the token.
+class TokenUser(AnonymousUser):
+    """The user of a request that a token authenticates: no account and without
+    permissions, but with an identity, that of the token's owner.
 
-    ``request.user`` is anonymous, since the owner of a token is not a user.
+    DRF's UserRateThrottle, for example, counts by its ``pk``.
     """
+
+    is_authenticated = True  # type: ignore[assignment]
+
+    def __init__(self, token: Token) -> None:
+        self.token = token
+
+    @property
+    def pk(self) -> str:  # type: ignore[override]
+        owner = self.token.owner
+        return f"{owner._meta.label_lower}:{owner.pk}"
+
+
+class TokenAuthentication(authentication.TokenAuthentication):
+    """Sets ``request.auth`` to the token, and ``request.user`` to a TokenUser."""
 
     model: type[Token]
     large_owner_fields: tuple[str, ...] = ()
@@ -48,7 +63,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
                 token.mark_refused()
             self.refuse(secret)
         token.mark_used(request)
-        return AnonymousUser(), token
+        return TokenUser(token), token
 
     def refuse(self, secret: str) -> NoReturn:
         """Raise InvalidToken, or WrongTokenKind if the secret is well formed

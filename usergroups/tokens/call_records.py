@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from usergroups.api.client_addresses import address_of
+from usergroups.api.requests import address_of
 from usergroups.db.waiting import atomic_without_waiting
 
 from . import secret_format

@@ -4,13 +4,14 @@ rotate it.
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.utils.encoding import escape_uri_path
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 
 from usergroups.api.views import BaseAPIView
 
@@ -22,7 +23,7 @@ from .exceptions import (
 )
 from .models import Token, TooManyRotations, TooManyTokens
 from .permissions import TokenPermission
-from .serializers import SuccessorEnvelope, TokenRotationSerializer
+from .serializers import SuccessorEnvelope, TokenRotationSerializer, TokenSerializer
 
 
 class TokenView(BaseAPIView):
@@ -62,6 +63,7 @@ class RotateTokenView(TokenView):
 
     request_serializers = {"POST": TokenRotationSerializer}
     response_serializers = {"POST": SuccessorEnvelope}
+    serializer_class = TokenSerializer
     errors = {
         # The token is no longer active, or already has a successor.
         ObjectDoesNotExist: AlreadyRotated,
@@ -72,13 +74,21 @@ class RotateTokenView(TokenView):
     def rotate(self, request: Request) -> Response:
         """Rotate the token of the request, and return a response with its
         successor.
+        """
+        serializer = self.get_valid_serializer()
+        self.perform_create(serializer)
+        location = escape_uri_path(self.request.path).rpartition("/")[0]
+        successor = serializer.instance
+        return self.respond({"token": successor}, status=201, location=location)
+
+    def perform_create(self, serializer: Serializer[Any]) -> None:
+        """Rotate the token.
 
         Raises DoesNotExist, TooManyTokens or TooManyRotations.
         """
-        token = cast(Token, request.auth)
-        grace = timedelta(seconds=self.validated().get("grace", 0))
+        token = cast(Token, self.request.auth)
+        grace = timedelta(seconds=serializer.validated_data.get("grace", 0))
         successor, secret = token.rotate(grace, limited=True)
         # for this response only
         successor.secret = secret  # type: ignore[attr-defined]
-        location = escape_uri_path(self.request.path).rpartition("/")[0]
-        return self.respond({"token": successor}, status=201, location=location)
+        serializer.instance = successor

@@ -25,7 +25,7 @@ from bookmarks.management.file_options import (
     look_up_owners,
 )
 from bookmarks.models import Bookmark
-from usergroups.api.deadlines import Deadline
+from usergroups.api.limits import Deadline
 from usergroups.management.base import OperatorCommand
 
 

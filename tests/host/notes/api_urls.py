@@ -2,23 +2,7 @@
 
 from django.urls import include, path
 
-from bookmarks import views
-from bookmarks.serializers import BookmarkBatchEnvelope, BookmarkResultSerializer
-from tests.host.notes.views import BookmarksView, RatedBookmarkSerializer
-from usergroups.api.batches import ResultsField
-
-
-class RatedBookmarkResultSerializer(BookmarkResultSerializer):
-    bookmark = RatedBookmarkSerializer(required=False)
-
-
-class RatedBookmarkBatchEnvelope(BookmarkBatchEnvelope):
-    results = ResultsField(RatedBookmarkResultSerializer)
-
-
-class BookmarkBatchView(views.BookmarkBatchView):
-    response_serializers = {"POST": RatedBookmarkBatchEnvelope}
-
+from tests.host.notes.views import BookmarkBatchView, BookmarksView
 
 urlpatterns = [
     path("groups/", include("usergroups.urls")),

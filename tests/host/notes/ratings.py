@@ -21,16 +21,11 @@ class RatingsView(views.BookmarksView):
     authentication_classes = [LinksAuthentication]
     request_serializers = {"POST": RatedBookmarkCreateSerializer}
 
-    def validated(self):
-        fields = super().validated()
-        # The other fields are those of the bookmark.
-        self.stars = fields.pop("stars")
-        return fields
-
     @transaction.atomic
-    def post(self, request):
-        response = super().post(request)
+    def perform_create(self, serializer):
+        # The other fields are those of the bookmark.
+        stars = serializer.validated_data.pop("stars")
+        super().perform_create(serializer)
         Rating.objects.update_or_create(
-            bookmark_id=response.data["bookmark"]["id"], defaults={"stars": self.stars}
+            bookmark=serializer.instance, defaults={"stars": stars}
         )
-        return response

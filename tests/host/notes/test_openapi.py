@@ -78,9 +78,9 @@ def test_a_view_that_the_host_has_changed_is_described_with_the_changes():
 
     created = operation["responses"]["201"]["content"]["application/json"]
     assert created["schema"] == {
-        "$ref": "#/components/schemas/NotesNewRatedBookmarkEnvelope"
+        "$ref": "#/components/schemas/NotesRatedBookmarkNewBookmarkEnvelope"
     }
-    envelope = schemas["NotesNewRatedBookmarkEnvelope"]["properties"]
+    envelope = schemas["NotesRatedBookmarkNewBookmarkEnvelope"]["properties"]
     assert envelope["bookmark"] == {"$ref": "#/components/schemas/NotesRatedBookmark"}
     assert "is_secure" in schemas["NotesRatedBookmark"]["required"]
     assert "examples" not in created  # The example of the apps lacks ``is_secure``.

@@ -2,7 +2,7 @@ from rest_framework import serializers
 from rest_framework.permissions import BasePermission
 
 from bookmarks import views
-from bookmarks.serializers import BookmarkSerializer, NewBookmarkEnvelope
+from bookmarks.serializers import BookmarkSerializer
 from usergroups.api.throttling import TokenThrottle
 
 
@@ -11,10 +11,6 @@ class RatedBookmarkSerializer(BookmarkSerializer):
 
     def get_is_secure(self, bookmark) -> bool:
         return bookmark.url.lower().startswith("https:")
-
-
-class NewRatedBookmarkEnvelope(NewBookmarkEnvelope):
-    bookmark = RatedBookmarkSerializer()
 
 
 class HasPlan(BasePermission):
@@ -32,9 +28,10 @@ class BookmarksThrottle(TokenThrottle):
 
 
 class BookmarksView(views.BookmarksView):
-    response_serializers = {
-        **views.BookmarksView.response_serializers,
-        "POST": NewRatedBookmarkEnvelope,
-    }
+    serializer_class = RatedBookmarkSerializer
     permission_classes = [*views.BookmarksView.permission_classes, HasPlan]
     throttle_classes = [BookmarksThrottle]
+
+
+class BookmarkBatchView(views.BookmarkBatchView):
+    serializer_class = RatedBookmarkSerializer

@@ -1,22 +1,84 @@
-"""Limit the calls in progress.
+"""The limits of calls: their duration, and how many are in progress."""
 
-Each process counts its calls in memory. A call over a limit waits for its turn
-and gives its connection to the database back meanwhile, so that a burst is
-served, and others are served beside it.
-
-A call that waits holds a thread. With 256 threads and a pool of eight
-connections, as docs/deploy.md says, others have threads left while all 200
-waiting calls of an owner hang. docs/measurements.md compares this with other
-designs.
-"""
-
+import ctypes
+import time
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from secrets import randbelow
-from threading import Event, Lock
+from threading import Event, Lock, Timer, get_ident
+from typing import TypeVar
 
 from django.db import connections
-from rest_framework.exceptions import Throttled
+from rest_framework.exceptions import APIException, Throttled
+
+T = TypeVar("T")
+
+GRACE = 0.5  # seconds in which a block can check the deadline itself
+
+
+class TimeLimitExceeded(APIException):
+    """A call was ended, because it took longer than its time limit."""
+
+    status_code = 503
+    default_code = "time_limit_exceeded"
+    default_detail = (
+        "The call took too long and was ended. Try again later, or ask for less."
+    )
+    wait = 60  # seconds, for the header Retry-After
+
+
+class Deadline:
+    """The time at which a call must end, a number of seconds from now.
+
+    WSGI does not tell a view that its client has gone. Code that repeats work
+    for a call therefore checks the deadline each time.
+    """
+
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.seconds = seconds
+        self._clock = clock
+        self._end = clock() + seconds
+
+    def has_passed(self) -> bool:
+        return self._clock() >= self._end
+
+    def enforce(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield the items.
+
+        Raises TimeLimitExceeded once the deadline has passed.
+        """
+        for item in items:
+            if self.has_passed():
+                raise TimeLimitExceeded
+            yield item
+
+    @contextmanager
+    def interrupt(self) -> Iterator[None]:
+        """Raise TimeLimitExceeded in the block when the deadline passes, even
+        if the block loops without checking it, but not in its first half
+        second.
+
+        The block must only compute, because the exception may come between any
+        two instructions.
+        """
+        remaining = self._end - self._clock()
+        thread = ctypes.c_ulong(get_ident())
+        raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+        exception = ctypes.py_object(TimeLimitExceeded)
+        timer = Timer(max(remaining, GRACE), raise_in, (thread, exception))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+            # It may have been set, but not raised yet.
+            raise_in(thread, None)
+
 
 MAX_WAITING = 200
 """The maximum number of waiting calls of one owner."""

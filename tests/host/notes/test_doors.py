@@ -1,0 +1,162 @@
+"""The eight tasks of docs/plug-in.md, with the code that it quotes."""
+
+import pytest
+from django.urls import include, path
+from rest_framework.views import exception_handler
+
+from bookmarks.models import Bookmark
+from bookmarks.views import BookmarkAPIView
+from tests.answers import errors
+from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
+from tests.conftest import Caller
+from tests.host.notes import configuration, jobs, limited_views, own_views
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__)]
+
+
+class OwnBookmarksView(own_views.OwnBookmarksView):
+    """Without the policies of the host, which are those of camel case."""
+
+    versioning_class = None
+    throttle_classes = []
+    pagination_class = None
+
+    def get_exception_handler(self):
+        return exception_handler
+
+
+urlpatterns = [
+    path("own", OwnBookmarksView.as_view()),
+    path("v1/bookmarks", limited_views.LimitedBookmarksView.as_view()),
+    path("", include("bookmarks.urls")),
+]
+URL = {"url": "https://a/"}
+
+
+@pytest.fixture
+def token():
+    return AccessTokenFactory(recently_used=True)
+
+
+@pytest.fixture
+def call(api_client, token):
+    """Return a function that calls a path with the access token."""
+
+    def call(method, path, body=b"", query=None):
+        return Caller(api_client, method, path, "Bearer", token)(body, query=query)
+
+    return call
+
+
+@pytest.fixture
+def configured(monkeypatch):
+    """Do what the host does in ``ready``."""
+    monkeypatch.setattr(
+        BookmarkAPIView, "serializer_class", BookmarkAPIView.serializer_class
+    )
+    monkeypatch.setattr(
+        BookmarkAPIView, "permission_classes", BookmarkAPIView.permission_classes
+    )
+    validators = Bookmark._meta.get_field("url").validators
+    monkeypatch.setattr(
+        configuration.DuringTheDay, "has_permission", lambda *args: True
+    )
+    configuration.NotesConfig.ready(None)
+    yield
+    validators.remove(configuration.refuse_hosts)
+
+
+@pytest.mark.usefixtures("configured")
+def test_a_field_is_in_each_answer_and_can_be_sent_back(call):
+    created = call("POST", "/v1/bookmarks", URL).json()["bookmark"]
+    item = f"/v1/bookmarks/{created['id']}"
+
+    read = call("GET", item).json()["bookmark"]
+    [listed] = call("GET", "/v1/bookmarks").json()["bookmarks"]
+    batch = call("POST", "/v1/bookmarks/batch", {"bookmarks": [read]})
+    changed = call("PATCH", item, {**read, "title": "New"})
+
+    assert created["is_secure"] is True
+    assert read == created
+    assert {**listed, "etag": None} in [{**read, "etag": None}, read | {"etag": None}]
+    assert batch.json()["results"][0]["bookmark"] == created
+    assert changed.json()["bookmark"]["title"] == "New"
+
+
+def test_a_declared_filter_is_applied(call, token):
+    for title in ("one", "two"):
+        BookmarkFactory(user_group=token.user_group, title=title)
+
+    response = call("GET", "/v1/bookmarks", query={"title": "two"})
+
+    assert [found["title"] for found in response.json()["bookmarks"]] == ["two"]
+
+
+def test_pages_have_the_limits_of_the_host(call, token):
+    BookmarkFactory.create_batch(51, user_group=token.user_group)
+
+    pages = [
+        call("GET", "/v1/bookmarks", query=query).json()
+        for query in ({}, {"limit": 200})
+    ]
+
+    assert [len(page["bookmarks"]) for page in pages] == [20, 50]
+    assert pages[1]["next"] is not None
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/bookmarks"),
+        ("DELETE", "/v1/bookmarks/a"),
+        ("POST", "/v1/bookmarks/batch/delete"),
+        ("POST", "/v1/bookmarks/lookup"),
+    ],
+)
+def test_a_permission_guards_all_bookmarks(call, monkeypatch, method, path):
+    monkeypatch.setattr(
+        configuration.DuringTheDay, "has_permission", lambda *args: False
+    )
+
+    assert errors(call(method, path), 403) == [(None, "at_night")]
+
+
+def test_a_throttle_counts_the_posts_of_a_group(call):
+    statuses = [call("POST", "/v1/bookmarks", URL).status_code for _ in range(6)]
+
+    assert statuses == [201, 200, 200, 200, 200, 429]
+    assert call("GET", "/v1/bookmarks").status_code == 200
+
+
+@pytest.mark.usefixtures("configured")
+def test_the_urls_of_some_hosts_are_refused(call):
+    response = call("POST", "/v1/bookmarks", {"url": "https://refused.example/"})
+
+    assert errors(response) == [("url", "refused_host")]
+
+
+def test_a_nightly_job_adds_bookmarks_once():
+    token = AccessTokenFactory(user_group__environment="Customer")
+
+    jobs.add_daily_links()
+    jobs.add_daily_links()
+
+    bookmark = Bookmark.objects.get()
+    assert bookmark.user_group == token.user_group
+    assert bookmark.tags == ["daily"]
+
+
+def test_a_view_of_the_host_orders_searches_and_creates(call, token):
+    for title in ("b", "a", "other"):
+        BookmarkFactory(user_group=token.user_group, title=title)
+    BookmarkFactory(title="a of another group")
+
+    ordered = call("GET", "/own", query={"ordering": "title"}).json()
+    found = call("GET", "/own", query={"search": "other"}).json()
+    created = call("POST", "/own", {**URL, "title": "c", "tags": ["x"]})
+
+    assert [each["title"] for each in ordered] == ["a", "b", "other"]
+    assert [each["title"] for each in found] == ["other"]
+    assert created.json()["tags"] == ["x"]
+    assert Bookmark.objects.get(title="c").user_group == token.user_group
