@@ -6,6 +6,7 @@ import _thread
 import io
 import os
 import re
+import signal
 import stat
 import threading
 from itertools import islice
@@ -308,6 +309,8 @@ def test_an_import_stops_at_its_time_limit(import_file):
 
 def test_an_import_that_is_interrupted_ends_at_once(import_file, monkeypatch):
     """Also if its reader loops."""
+    # A shell starts programs in the background with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def read(*args):
         threading.Timer(0.1, _thread.interrupt_main).start()
@@ -316,8 +319,11 @@ def test_an_import_that_is_interrupted_ends_at_once(import_file, monkeypatch):
 
     monkeypatch.setattr(import_bookmarks, "read", read)
 
-    with pytest.raises(CommandError, match=r"^Interrupted\.") as error:
-        import_file(b"url\n")
+    try:
+        with pytest.raises(CommandError, match=r"^Interrupted\.") as error:
+            import_file(b"url\n")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert error.value.returncode == 130
 
 
