@@ -37,8 +37,8 @@ csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
 
 
 class RowLines:
-    """Yields the lines of a file, and keeps those of the row that is being
-    read.
+    """Yields the lines of a file, and keeps the first one of the row that is
+    being read.
 
     Raises ValueError if the row gets longer than MAX_LINE characters, as it
     does if a closing quotation mark is missing.
@@ -48,7 +48,9 @@ class RowLines:
         self.lines = read_lines(text)
         # The number of the last line that was taken.
         self.number = 0
-        self.row: list[str] = []
+        # The first line of the row, or an empty string, and the number of
+        # characters of the row.
+        self.first = ""
         self.length = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -57,14 +59,14 @@ class RowLines:
     def __next__(self) -> str:
         line = next(self.lines)
         self.number += 1
-        self.row.append(line)
+        self.first = self.first or line
         self.length += len(line)
         if self.length > MAX_LINE:
             raise ValueError
         return line
 
     def begin_row(self) -> None:
-        self.row.clear()
+        self.first = ""
         self.length = 0
 
     def find_delimiter(self) -> str:
@@ -128,12 +130,12 @@ def read_rows(lines: RowLines) -> Iterator[tuple[int, list[str] | Problem]]:
             return
         except (csv.Error, ValueError):
             cells = None
-        has_one_line = len(lines.row) == 1
+        has_one_line = lines.number == number
         if has_one_line and lines.length > MAX_LINE:
             yield number, too_long(MAX_LINE)
             continue
         if has_one_line and cells is None:
-            cells = split(lines.row[0], delimiter)
+            cells = split(lines.first, delimiter)
         elif not has_one_line and cells and width and len(cells) != width:
             cells = None
         if cells is None:

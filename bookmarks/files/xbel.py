@@ -1,8 +1,4 @@
-"""Bookmarks as XBEL, the XML Bookmark Exchange Language.
-
-Konqueror, Falkon, Floccus, buku and others write it. The DTD is at
-https://pyxml.sourceforge.net/topics/dtds/xbel.dtd.
-"""
+"""Bookmarks as XBEL, which Konqueror, Falkon, Floccus and others write."""
 
 from collections.abc import Iterator
 from io import StringIO
