@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from usergroups.signals import deleted
 
+from . import cascades
 from .announcements import announce, announce_update
 from .cascades import (
     MAX_DELETED,
