@@ -16,8 +16,8 @@ from usergroups.models import MAX_ENVIRONMENT_LENGTH, Team, UserGroup
 from usergroups.tokens.models import Token
 
 from . import web_url
-from .exceptions import BOOKMARK_EXISTS, IN_FUTURE
-from .public_ids import PublicIdModel, PublicIdQuerySet
+from .bookmark_errors import BOOKMARK_EXISTS, IN_FUTURE
+from .owned_rows import PublicIdModel, PublicIdQuerySet
 from .querysets.bookmarks import BookmarkManager
 from .querysets.collections import CollectionManager, CollectionQuerySet
 from .querysets.unique_keys import COLLECTION_KEY, NO_COLLECTION, UniqueKey

@@ -24,8 +24,7 @@ from usergroups.api.openapi import (
     response_header,
     success_response,
 )
-from usergroups.db.deletion import TooManyDependants
-from usergroups.exceptions import TooOld, UserGroupNotFound
+from usergroups.db.cascades import TooManyDependants
 from usergroups.models import UserGroup
 from usergroups.openapi import (
     ID_MISSING,
@@ -41,11 +40,12 @@ from usergroups.tokens.openapi import (
     describe_rotation,
     token_operation,
 )
+from usergroups.user_group_errors import TooOld, UserGroupNotFound
 
-from . import exceptions
+from . import bookmark_errors
 from .files import ANY_FORMAT, EXPORT_FORMATS, MEDIA_TYPES, Record, write
 from .models import AccessToken, Bookmark, Collection
-from .public_ids import Duplicate
+from .owned_rows import Duplicate
 from .serializers import (
     AccessTokenListQuery,
     BookmarkDeletionListQuery,
@@ -102,7 +102,7 @@ list_bookmarks = bookmark_operation(
         tag=["reports"],
     ),
     responses={200: page_response("A page of bookmarks.", bookmarks=[BOOKMARK])},
-    errors=[INVALID_LIMIT, exceptions.InvalidCollection()],
+    errors=[INVALID_LIMIT, bookmark_errors.InvalidCollection()],
 )
 
 create_bookmark = bookmark_operation(
@@ -126,7 +126,7 @@ create_bookmark = bookmark_operation(
             "The bookmark was created.", user_group=USER_GROUP, bookmark=BOOKMARK
         ),
     },
-    errors=[INVALID_URL, exceptions.InvalidCollection()],
+    errors=[INVALID_URL, bookmark_errors.InvalidCollection()],
 )
 
 get_bookmark = bookmark_operation(
@@ -146,7 +146,7 @@ update_bookmark = bookmark_operation(
     responses={200: success_response("The updated bookmark.", bookmark=BOOKMARK)},
     errors=[
         INVALID_URL,
-        exceptions.InvalidCollection(),
+        bookmark_errors.InvalidCollection(),
         Bookmark.DoesNotExist(),
         BOOKMARK_EXISTS,
     ],
@@ -166,9 +166,12 @@ MOVED = {**DELETED, "updated_at": BOOKMARK["updated_at"], "bookmark": BOOKMARK}
 CREATED = {**MOVED, "status": 201}
 NOTHING_CHANGED = {"changed": False}
 INVALID = {**batches.FailedItem(INVALID_URL), **NOTHING_CHANGED}
-NOT_FOUND = {**batches.FailedItem(exceptions.BookmarkNotFound()), **NOTHING_CHANGED}
+NOT_FOUND = {
+    **batches.FailedItem(bookmark_errors.BookmarkNotFound()),
+    **NOTHING_CHANGED,
+}
 DUPLICATE = {
-    **batches.FailedItem(exceptions.BookmarkExists(BOOKMARK_EXISTS)),
+    **batches.FailedItem(bookmark_errors.BookmarkExists(BOOKMARK_EXISTS)),
     **NOTHING_CHANGED,
 }
 
@@ -244,7 +247,7 @@ move_bookmarks = bookmark_operation(
     responses={
         200: success_response("The result of each id.", results=[MOVED, DUPLICATE])
     },
-    errors=[MissingField("ids"), exceptions.InvalidCollection()],
+    errors=[MissingField("ids"), bookmark_errors.InvalidCollection()],
 )
 
 COLLECTION = {
@@ -406,8 +409,8 @@ import_bookmarks = file_operation(
     errors=[
         INVALID_FORMAT,
         MissingField("format"),
-        exceptions.InvalidCollection(),
-        exceptions.UnreadableImport(
+        bookmark_errors.InvalidCollection(),
+        bookmark_errors.UnreadableImport(
             "No bookmarks found. The file looks like CSV. Import it in the format csv."
         ),
     ],
@@ -433,7 +436,7 @@ export_bookmarks = file_operation(
         )
         for media_type, text in EXPORT_EXAMPLES.items()
     },
-    errors=[INVALID_FORMAT, exceptions.InvalidCollection(), TimeLimitExceeded()],
+    errors=[INVALID_FORMAT, bookmark_errors.InvalidCollection(), TimeLimitExceeded()],
 )
 
 ACCESS_TOKEN: dict[str, Any] = {
@@ -566,7 +569,7 @@ revoke_access_tokens = access_token_operation(
             results=[
                 {"status": 200, "success": 1, "changed": True},
                 {
-                    **batches.FailedItem(exceptions.AccessTokenNotFound()),
+                    **batches.FailedItem(bookmark_errors.AccessTokenNotFound()),
                     **NOTHING_CHANGED,
                 },
             ],

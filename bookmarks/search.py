@@ -16,7 +16,7 @@ from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 from django.db.models.sql.compiler import SQLCompiler
 
-from bookmarks.querysets.batches import LARGE_FIELDS, SIZE
+from bookmarks.querysets.bulk_writes import LARGE_FIELDS, SIZE
 from usergroups.api.pagination import CREATED, UPDATED, ScanPage
 from usergroups.db.stored_json import StoredSize
 

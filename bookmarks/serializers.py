@@ -40,8 +40,8 @@ from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
 from usergroups.tokens.serializers import TokenEnvelope
 
 from . import web_url
-from .deletions import Deletion
-from .exceptions import IN_FUTURE, NO_SUCH_COLLECTION
+from .bookmark_errors import IN_FUTURE, NO_SUCH_COLLECTION
+from .deletion_log import Deletion
 from .files import EXPORT_FORMATS, FORMATS
 from .models import (
     MAX_COLLECTION_NAME_LENGTH,

@@ -25,7 +25,7 @@ from .admin_tools.pages import can_view
 from .admin_tools.related_lists import RelatedList
 from .db.deletion_records import DeletionRecord
 from .db.stored_json import stored_text
-from .deletions import UserGroupDeletion
+from .deletion_log import UserGroupDeletion
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
 from .querysets import ProvidedIdTaken
 from .serializers import UserGroupUpdateSerializer

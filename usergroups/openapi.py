@@ -15,11 +15,11 @@ from .api.openapi import (
     page_response,
     success_response,
 )
-from .db.deletion import TooManyDependants
-from .exceptions import TooOld, UserGroupNotFound
+from .db.cascades import TooManyDependants
 from .models import UserGroup
 from .serializers import DeletionListQuery, UserGroupListQuery
 from .tokens.openapi import DESCRIPTION, TOKEN, describe_rotation, token_operation
+from .user_group_errors import TooOld, UserGroupNotFound
 
 USER_GROUP = {
     "team_id": 3,

@@ -13,11 +13,11 @@ from django.utils import timezone
 from . import signals
 from .db.announcements import announce, announce_update
 from .db.bounded_reads import size_of_results
-from .db.deletion import reverse_relations
+from .db.cascades import reverse_relations
 from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
-from .deletions import UserGroupDeletion
+from .deletion_log import UserGroupDeletion
 from .events import Event, Kind, erase, owners, record_call, record_deletion
 
 if TYPE_CHECKING:

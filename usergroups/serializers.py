@@ -17,8 +17,7 @@ from .api.envelopes import Envelope, open_enumeration
 from .api.errors import MAX_PROBLEMS
 from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
 from .api.pagination import DELETED, CursorField, PageEnvelope, PageQuery
-from .deletions import UserGroupDeletion, oldest_recorded_time
-from .exceptions import TooOld
+from .deletion_log import UserGroupDeletion, oldest_recorded_time
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
     MAX_ID_LENGTH,
@@ -29,6 +28,7 @@ from .models import (
     is_data_source,
 )
 from .tokens.serializers import TokenEnvelope
+from .user_group_errors import TooOld
 
 
 @extend_schema_field(

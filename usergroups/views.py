@@ -19,18 +19,18 @@ from .api.parsers import BatchParser
 from .api.requests import PreconditionFailed, accepted_versions
 from .api.views import BatchMixin, ListMixin, ObjectMixin
 from .authentication import ApiTokenAuthentication
-from .db.deletion import TooManyDependants
+from .db.cascades import TooManyDependants
 from .db.stored_json import StoredSize
 from .db.versions import Modified
-from .deletions import UserGroupDeletion
-from .exceptions import (
+from .deletion_log import UserGroupDeletion
+from .models import ApiToken, UserGroup
+from .querysets import LARGE_FIELDS, Upserted, UserGroupQuerySet, name_begins_with
+from .tokens.views import RotateTokenView, TokenView
+from .user_group_errors import (
     TooLargeToDelete,
     UnknownUserGroupToken,
     UserGroupNotFound,
 )
-from .models import ApiToken, UserGroup
-from .querysets import LARGE_FIELDS, Upserted, UserGroupQuerySet, name_begins_with
-from .tokens.views import RotateTokenView, TokenView
 
 
 class ApiTokenView(TokenView):

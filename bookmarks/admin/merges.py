@@ -17,10 +17,10 @@ from usergroups.admin_tools.confirmations import (
     ConfirmationForm,
     requires_confirmation,
 )
-from usergroups.admin_tools.deletions import may_delete, protected_message
+from usergroups.admin_tools.deletion_pages import may_delete, protected_message
 from usergroups.admin_tools.history import log_row
 from usergroups.admin_tools.paginator import display_rows
-from usergroups.db.deletion import TooManyDependants
+from usergroups.db.cascades import TooManyDependants
 
 from .owned import OwnedAdmin
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import Bookmark, Collection
-from bookmarks.public_ids import Duplicate
+from bookmarks.owned_rows import Duplicate
 from usergroups.admin_tools.autocomplete import autocomplete_field
 from usergroups.admin_tools.confirmations import (
     ConfirmationForm,

@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.deletions import Deletion
-from bookmarks.public_ids import parse_public_id
+from bookmarks.deletion_log import Deletion
+from bookmarks.owned_rows import parse_public_id
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.cells import two_lines
 from usergroups.admin_tools.lists import ListFilters

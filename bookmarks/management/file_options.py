@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from bookmarks.files import guess_format
 from bookmarks.models import Collection
-from usergroups.management.base import add_team, utf8
+from usergroups.management.operator_command import add_team, utf8
 from usergroups.models import UserGroup
 
 

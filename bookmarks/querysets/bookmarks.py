@@ -11,7 +11,7 @@ from bookmarks import web_url
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.models import UserGroup
 
-from .batches import BatchManager
+from .bulk_writes import BatchManager
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, BookmarkFields

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from bookmarks.public_ids import (
+from bookmarks.owned_rows import (
     Duplicate,
     PublicIdManager,
     PublicIdQuerySet,
@@ -16,12 +16,12 @@ from bookmarks.public_ids import (
 )
 from usergroups import signals
 from usergroups.db.announcements import announce
-from usergroups.db.deletion import TooManyDependants
+from usergroups.db.cascades import TooManyDependants
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.events import Kind, owners, record_call
 from usergroups.models import UserGroup
 
-from .batches import Gathered
+from .bulk_writes import Gathered
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection

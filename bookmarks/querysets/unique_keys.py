@@ -12,7 +12,7 @@ from django.db import connections
 from django.db.models import Q, QuerySet, UUIDField, Value
 from django.db.models.functions import Coalesce
 
-from bookmarks.public_ids import PublicIdManager
+from bookmarks.owned_rows import PublicIdManager
 from usergroups.db.compiled_statements import (
     CompiledStatement,
     compile_select,

@@ -2,6 +2,7 @@
 tokens.
 """
 
+from .access_token_view import AccessTokenView, BookmarkAPIView, CollectionAPIView
 from .access_tokens import (
     AccessTokenBatchRevocationView,
     AccessTokenBatchView,
@@ -9,7 +10,6 @@ from .access_tokens import (
     AccessTokensView,
     TeamAccessTokensView,
 )
-from .base import AccessTokenView, BookmarkAPIView, CollectionAPIView
 from .batches import (
     BookmarkBatchDeletionView,
     BookmarkBatchMoveView,

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
-from bookmarks import exceptions, openapi, serializers
+from bookmarks import bookmark_errors, openapi, serializers
 from bookmarks.models import AccessToken
 from usergroups.api import batches
 from usergroups.api.batches import FailedItem, Result
@@ -19,9 +19,9 @@ from usergroups.api.envelopes import Envelope
 from usergroups.api.pagination import KeysetPagination, M, Page, ScanPage
 from usergroups.api.views import BatchMixin, ListMixin, ObjectMixin
 from usergroups.db.retry import retry_on_conflict
-from usergroups.exceptions import UserGroupNotFound
 from usergroups.models import UserGroup
 from usergroups.tokens.models import TokenQuerySet, TooManyTokens
+from usergroups.user_group_errors import UserGroupNotFound
 from usergroups.views import ApiTokenView
 
 
@@ -73,7 +73,7 @@ class AccessTokensView(ListMixin, ApiTokenView):
         **ApiTokenView.errors,
         # The user group has just been deleted.
         IntegrityError: UserGroupNotFound,
-        TooManyTokens: exceptions.TooManyAccessTokens,
+        TooManyTokens: bookmark_errors.TooManyAccessTokens,
     }
 
     @openapi.list_access_tokens
@@ -113,7 +113,7 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
     response_serializers = {"DELETE": Envelope}
     errors = {
         **ApiTokenView.errors,
-        AccessToken.DoesNotExist: exceptions.AccessTokenNotFound,
+        AccessToken.DoesNotExist: bookmark_errors.AccessTokenNotFound,
     }
 
     @openapi.revoke_access_token
@@ -135,7 +135,7 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
 
 class AccessTokenBatchView(BatchMixin, ApiTokenView):
     serializer_class = serializers.AccessTokenSerializer
-    errors = {**ApiTokenView.errors, TooManyTokens: exceptions.TooManyAccessTokens}
+    errors = {**ApiTokenView.errors, TooManyTokens: bookmark_errors.TooManyAccessTokens}
     request_serializers = {"POST": serializers.AccessTokenBatchSerializer}
     response_serializers = {"POST": serializers.AccessTokenBatchEnvelope}
     costly_methods = ("POST",)

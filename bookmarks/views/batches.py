@@ -7,19 +7,19 @@ from django.core.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from bookmarks import exceptions, openapi, serializers
+from bookmarks import bookmark_errors, openapi, serializers
 from bookmarks.models import Bookmark, BookmarkFields, Collection
-from bookmarks.public_ids import Duplicate
-from bookmarks.querysets.batches import Stored
+from bookmarks.owned_rows import Duplicate
 from bookmarks.querysets.bookmarks import TooManyFound
+from bookmarks.querysets.bulk_writes import Stored
 from usergroups.api import batches
 from usergroups.api.batches import FailedItem, Result
 from usergroups.api.parsers import BatchParser
 from usergroups.api.views import BatchMixin
-from usergroups.db.deletion import ProtectingError
+from usergroups.db.cascades import ProtectingError
 from usergroups.db.retry import retry_on_conflict
 
-from .base import BookmarkAPIView
+from .access_token_view import BookmarkAPIView
 
 
 class BookmarkBatchView(BatchMixin, BookmarkAPIView):
@@ -97,7 +97,7 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
                 fields = {**item, "collection": collections[public_id]}
                 resolved.append(cast(BookmarkFields, fields))
             else:
-                resolved.append(self.failed(exceptions.InvalidCollection()))
+                resolved.append(self.failed(bookmark_errors.InvalidCollection()))
         return resolved
 
 
@@ -166,7 +166,7 @@ class BookmarkLookupView(BatchMixin, BookmarkAPIView):
     parser_classes = [BatchParser]
     errors = {
         **BookmarkAPIView.errors,
-        TooManyFound: exceptions.TooManyBookmarksFound,
+        TooManyFound: bookmark_errors.TooManyBookmarksFound,
     }
 
     @openapi.lookup_bookmarks

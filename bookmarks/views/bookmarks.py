@@ -10,14 +10,14 @@ from rest_framework.serializers import Serializer
 
 from bookmarks import openapi, serializers, web_url
 from bookmarks.models import Bookmark
-from bookmarks.querysets.batches import SIZE
+from bookmarks.querysets.bulk_writes import SIZE
 from bookmarks.search import WITHOUT_INDEX, SearchPage
 from usergroups.api.envelopes import Envelope
 from usergroups.api.pagination import KeysetPagination, M, Page
 from usergroups.api.requests import APIRequest
 from usergroups.api.views import ListMixin
 
-from .base import BookmarkAPIView, PublicIdMixin
+from .access_token_view import BookmarkAPIView, PublicIdMixin
 
 
 class BookmarkPagination(KeysetPagination):

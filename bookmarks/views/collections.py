@@ -11,7 +11,7 @@ from bookmarks.models import Collection
 from usergroups.api.envelopes import Envelope
 from usergroups.api.views import ListMixin
 
-from .base import CollectionAPIView, PublicIdMixin
+from .access_token_view import CollectionAPIView, PublicIdMixin
 
 
 class CollectionsView(ListMixin, CollectionAPIView):

@@ -7,10 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from bookmarks import openapi, serializers
-from bookmarks.deletions import Deletion
+from bookmarks.deletion_log import Deletion
 from usergroups.api.views import ListMixin
 
-from .base import AccessTokenView
+from .access_token_view import AccessTokenView
 
 
 class DeletionsView(ListMixin, AccessTokenView):

@@ -10,7 +10,7 @@ from bookmarks.exports import download, load, record_export, write
 from bookmarks.files import MEDIA_TYPES
 from usergroups.api.requests import APIRequest
 
-from .base import AccessTokenView
+from .access_token_view import AccessTokenView
 
 
 class ExportView(AccessTokenView):

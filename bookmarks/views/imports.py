@@ -8,7 +8,7 @@ from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from bookmarks import conf, exceptions, openapi, serializers
+from bookmarks import bookmark_errors, conf, openapi, serializers
 from bookmarks.exports import StorageUnavailable
 from bookmarks.files import (
     ANY_FORMAT,
@@ -24,7 +24,7 @@ from usergroups.api.errors import MissingField, failure
 from usergroups.api.parsers import read_chunks
 from usergroups.api.requests import APIRequest
 
-from .base import AccessTokenView
+from .access_token_view import AccessTokenView
 
 
 class ImportView(AccessTokenView):
@@ -87,14 +87,14 @@ class ImportView(AccessTokenView):
             if report.has_no_bookmark or not self.has_lost_collection():
                 raise
             # What was stored before the deletion of the collection stays.
-            report.error = exceptions.NO_SUCH_COLLECTION
+            report.error = bookmark_errors.NO_SUCH_COLLECTION
         return report
 
     def respond_unreadable(self, report: Report) -> Response:
         """Return the error response for a file without any usable bookmark,
         with the report.
         """
-        error = exceptions.UnreadableImport(report.error)
+        error = bookmark_errors.UnreadableImport(report.error)
         described = serializers.ReportSerializer(report).data
         return Response({**failure(error), "report": described}, error.status_code)
 

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from bookmarks import openapi, serializers
 from usergroups.tokens.views import RotateTokenView
 
-from .base import AccessTokenView
+from .access_token_view import AccessTokenView
 
 
 class DescribeAccessTokenView(AccessTokenView):

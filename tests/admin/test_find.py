@@ -24,7 +24,7 @@ from tests.bookmarks.factories import (
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin import TeamAdmin
-from usergroups.deletions import UserGroupDeletion
+from usergroups.deletion_log import UserGroupDeletion
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db.models import ProtectedError
 
-from bookmarks.deletions import Deletion
+from bookmarks.deletion_log import Deletion
 from bookmarks.models import Bookmark, Collection
 from bookmarks.querysets.collections import CollectionQuerySet
 from tests.admin.actions import (

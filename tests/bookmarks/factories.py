@@ -1,7 +1,7 @@
 import factory
 from uuid_utils.compat import uuid7
 
-from bookmarks.deletions import Deletion
+from bookmarks.deletion_log import Deletion
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.usergroups.factories import TokenFactory, UserGroupFactory
 

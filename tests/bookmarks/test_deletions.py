@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
-from bookmarks.deletions import Deletion
+from bookmarks.deletion_log import Deletion
 from bookmarks.files.records import Record
 from bookmarks.models import Bookmark, Collection
 from tests.admin import actions
@@ -22,7 +22,7 @@ from tests.bookmarks.factories import (
 from tests.bookmarks.imports import imported
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
-from usergroups.deletions import UserGroupDeletion
+from usergroups.deletion_log import UserGroupDeletion
 from usergroups.models import UserGroup
 
 URL = "https://example.com/"
@@ -281,7 +281,7 @@ def test_a_deleted_user_group_is_listed_once_and_leaves_no_records(
 def test_records_do_not_count_as_objects_of_a_user_group(
     call_usergroups, user_group, monkeypatch
 ):
-    monkeypatch.setattr("usergroups.db.deletion.MAX_DEPENDANTS", 1)
+    monkeypatch.setattr("usergroups.db.cascades.MAX_DEPENDANTS", 1)
     DeletionFactory.create_batch(2, user_group=user_group, deleted_at=timezone.now())
 
     response = call_usergroups(

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from bookmarks.citus.management.base import SCRIPTS
+from bookmarks.citus.management.script_command import SCRIPTS
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import UserGroup

@@ -20,7 +20,7 @@ from usergroups.signals import acting_as
 
 from .autocomplete import autocomplete_field
 from .cells import badge, short_date
-from .deletions import DeletingAdmin
+from .deletion_pages import DeletingAdmin
 from .fields import ForeignKey, MultiLineField, SingleLineField
 from .findable import FindableAdmin
 from .forms import OperatorForm

@@ -24,7 +24,7 @@ from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.fields import get_error_detail
 from rest_framework.response import Response
 
-from usergroups.db.deletion import ProtectingError
+from usergroups.db.cascades import ProtectingError
 from usergroups.db.retry import ConflictingRowDeleted
 
 from .strict_json import CompactJSONRenderer

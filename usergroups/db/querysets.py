@@ -11,15 +11,15 @@ from django.utils import timezone
 
 from usergroups.signals import deleted
 
-from . import deletion
+from . import cascades
 from .announcements import announce, announce_update
-from .compiled_statements import update_statement
-from .deletion import (
+from .cascades import (
     MAX_DELETED,
     TooManyDependants,
     cascading_relations,
     reverse_relations,
 )
+from .compiled_statements import update_statement
 from .deletion_records import DeletionRecord
 from .retry import retry_on_conflict
 from .versions import Modified
@@ -130,7 +130,7 @@ class WritingQuerySet(models.QuerySet[M]):
         """
         if not reverse_relations(self.model):
             return
-        limit = deletion.MAX_DEPENDANTS
+        limit = cascades.MAX_DEPENDANTS
         for rows in self.dependants(list(self.values_list("pk", flat=True))):
             if rows[: limit + 1].count() > limit:
                 raise TooManyDependants(rows.model)

@@ -18,7 +18,7 @@ from usergroups.api.openapi import (
     success_response,
 )
 
-from .exceptions import AlreadyRotated, TooManyTokensToRotate
+from .rotation_errors import AlreadyRotated, TooManyTokensToRotate
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

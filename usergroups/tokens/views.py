@@ -16,13 +16,13 @@ from rest_framework.serializers import Serializer
 from usergroups.api.views import BaseAPIView
 
 from .authentication import TokenAuthentication
-from .exceptions import (
+from .models import Token, TooManyRotations, TooManyTokens
+from .permissions import TokenPermission
+from .rotation_errors import (
     AlreadyRotated,
     TooManyRotationsOfToken,
     TooManyTokensToRotate,
 )
-from .models import Token, TooManyRotations, TooManyTokens
-from .permissions import TokenPermission
 from .serializers import SuccessorEnvelope, TokenRotationSerializer, TokenSerializer
 
 

@@ -17,7 +17,7 @@ from bookmarks.management.file_options import (
     look_up_format,
     look_up_owners,
 )
-from usergroups.management.base import OperatorCommand
+from usergroups.management.operator_command import OperatorCommand
 
 
 class Command(OperatorCommand):

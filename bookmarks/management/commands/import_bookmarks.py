@@ -26,7 +26,7 @@ from bookmarks.management.file_options import (
 )
 from bookmarks.models import Bookmark
 from usergroups.api.limits import Deadline
-from usergroups.management.base import OperatorCommand
+from usergroups.management.operator_command import OperatorCommand
 
 
 class Command(OperatorCommand):

@@ -3,7 +3,7 @@
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
 
-from usergroups.management.base import OperatorCommand
+from usergroups.management.operator_command import OperatorCommand
 
 APPS = ("usergroups", "bookmarks")
 ROLES = {

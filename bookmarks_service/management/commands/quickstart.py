@@ -15,7 +15,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connection, transaction
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from usergroups.management.base import OperatorCommand
+from usergroups.management.operator_command import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.querysets import Scope
 

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import router, transaction
 from django.utils import timezone
 
-from usergroups.management.base import OperatorCommand, add_team, utf8
+from usergroups.management.operator_command import OperatorCommand, add_team, utf8
 from usergroups.models import ApiToken, Team
 from usergroups.tokens.models import MAX_ACTIVE_TOKENS, TooManyTokens
 

@@ -10,7 +10,7 @@ from django.db import models
 from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
-from usergroups.management.base import OperatorCommand
+from usergroups.management.operator_command import OperatorCommand
 from usergroups.signals import acting_as
 
 

@@ -4,8 +4,8 @@ from django.apps import apps
 from django.db import router
 
 from usergroups.db.deletion_records import DeletionRecord
-from usergroups.deletions import oldest_recorded_time
-from usergroups.management.base import OperatorCommand
+from usergroups.deletion_log import oldest_recorded_time
+from usergroups.management.operator_command import OperatorCommand
 
 CHUNK = 1_000  # records in a transaction
 

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.apps import apps
 
-from usergroups.management.base import OperatorCommand
+from usergroups.management.operator_command import OperatorCommand
 from usergroups.tokens.models import Token, TokenQuerySet
 
 CHUNK = 1_000  # tokens in a transaction

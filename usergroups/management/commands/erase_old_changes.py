@@ -16,7 +16,7 @@ from usergroups.events import (
     history,
     with_values,
 )
-from usergroups.management.base import OperatorCommand
+from usergroups.management.operator_command import OperatorCommand
 
 REFUSED_LINES_AGE = timedelta(days=30)
 

@@ -1,4 +1,4 @@
-from bookmarks.citus.management.base import ScriptCommand
+from bookmarks.citus.management.script_command import ScriptCommand
 
 
 class Command(ScriptCommand):

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connections, router, transaction
 
 from bookmarks.models import Bookmark
-from usergroups.management.base import OperatorCommand
+from usergroups.management.operator_command import OperatorCommand
 
 SCRIPTS = Path(__file__).parents[1]
 

@@ -16,8 +16,8 @@ from django.utils.html import escape
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.db import deletion
-from usergroups.db.deletion import ProtectingError
+from usergroups.db import cascades
+from usergroups.db.cascades import ProtectingError
 
 from .confirmations import (
     MAX_DESCRIBED,
@@ -71,7 +71,7 @@ class DeletionForm(ConfirmationForm):
         """Add the number of these rows, if the user may know it, and the
         reasons not to delete them.
         """
-        limit = deletion.MAX_DEPENDANTS
+        limit = cascades.MAX_DEPENDANTS
         number = dependants[: limit + 1].count()
         if not number:
             return

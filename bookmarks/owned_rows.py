@@ -14,15 +14,15 @@ from django.db.models import ProtectedError, RestrictedError
 from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
+from usergroups.db.cascades import ProtectingError
 from usergroups.db.compiled_statements import select_statement
-from usergroups.db.deletion import ProtectingError
 from usergroups.db.models import DatedModel
 from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
 from usergroups.events import Kind, record_call
 from usergroups.models import UserGroup
 
-from .deletions import Deletion
+from .deletion_log import Deletion
 
 M = TypeVar("M", bound="PublicIdModel")
 

@@ -2,7 +2,7 @@
 
 from rest_framework.exceptions import APIException, NotFound
 
-from .db.deletion import MAX_DEPENDANTS
+from .db.cascades import MAX_DEPENDANTS
 
 
 class UserGroupNotFound(NotFound):

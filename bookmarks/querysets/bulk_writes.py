@@ -11,7 +11,7 @@ from django.db import connections
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from bookmarks.public_ids import Duplicate, parse_public_id
+from bookmarks.owned_rows import Duplicate, parse_public_id
 from bookmarks.tags import MAX_TAGS, distinct
 from usergroups import signals
 from usergroups.db.announcements import announce, announce_update

@@ -11,19 +11,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
-from bookmarks import exceptions
+from bookmarks import bookmark_errors
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.models import AccessToken, Bookmark, Collection
-from bookmarks.public_ids import Duplicate, parse_public_id
+from bookmarks.owned_rows import Duplicate, parse_public_id
 from bookmarks.querysets.collections import CollectionQuerySet
 from bookmarks.serializers import BookmarkSerializer, CollectionSerializer
 from usergroups.api.requests import PreconditionFailed, accepted_versions
 from usergroups.api.views import ObjectMixin
-from usergroups.db.deletion import TooManyDependants
+from usergroups.db.cascades import TooManyDependants
 from usergroups.db.versions import Modified
-from usergroups.exceptions import TooLargeToDelete
 from usergroups.models import UserGroup
 from usergroups.tokens.views import TokenView
+from usergroups.user_group_errors import TooLargeToDelete
 
 
 class AccessTokenView(TokenView):
@@ -33,9 +33,9 @@ class AccessTokenView(TokenView):
 
     authentication_classes = [AccessTokenAuthentication]
     errors = {
-        Bookmark.DoesNotExist: exceptions.BookmarkNotFound,
-        Collection.DoesNotExist: exceptions.CollectionNotFound,
-        Duplicate: exceptions.BookmarkExists,
+        Bookmark.DoesNotExist: bookmark_errors.BookmarkNotFound,
+        Collection.DoesNotExist: bookmark_errors.CollectionNotFound,
+        Duplicate: bookmark_errors.BookmarkExists,
         Modified: PreconditionFailed,
         TooManyDependants: TooLargeToDelete,
     }
@@ -60,7 +60,7 @@ class AccessTokenView(TokenView):
         collections = Collection.objects.on_db_for_write()
         self.collection = collections.find_by_id(self.user_group, public_id)
         if self.collection is None:
-            raise exceptions.InvalidCollection
+            raise bookmark_errors.InvalidCollection
         return self.collection
 
     def get_valid_serializer(self) -> Serializer[Any]:
@@ -77,13 +77,13 @@ class AccessTokenView(TokenView):
 
     def handle_exception(self, exc: Exception) -> Response:
         explained = self.explain(exc)
-        if isinstance(explained, exceptions.AlreadyExists):
+        if isinstance(explained, bookmark_errors.AlreadyExists):
             explained.location = self.location_of(explained.existing)
         return super().handle_exception(explained)
 
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
         if self.has_lost_collection():
-            return exceptions.InvalidCollection()
+            return bookmark_errors.InvalidCollection()
         return super().explain_integrity_error(error)
 
     def has_lost_collection(self) -> bool:
@@ -120,7 +120,7 @@ class BookmarkAPIView(AccessTokenView):
 class CollectionAPIView(AccessTokenView):
     """A view on collections."""
 
-    errors = {**AccessTokenView.errors, Duplicate: exceptions.CollectionExists}
+    errors = {**AccessTokenView.errors, Duplicate: bookmark_errors.CollectionExists}
     serializer_class = CollectionSerializer
 
     def get_queryset(self) -> QuerySet[Any]:

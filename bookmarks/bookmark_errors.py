@@ -11,7 +11,7 @@ from rest_framework.exceptions import (
 from usergroups.api.errors import Explanation
 from usergroups.tokens.models import MAX_ACTIVE_TOKENS
 
-from .public_ids import Duplicate
+from .owned_rows import Duplicate
 
 NO_SUCH_COLLECTION = "The user group has no collection with this id."
 IN_FUTURE = "The time is in the future."
