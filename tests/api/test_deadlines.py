@@ -1,5 +1,7 @@
 """No call works for longer than its time limit."""
 
+import subprocess
+import sys
 from io import BytesIO
 
 import pytest
@@ -28,6 +30,22 @@ def test_items_end_with_an_error_at_the_deadline():
     with pytest.raises(TimeLimitExceeded):
         received.extend(Deadline(3, Clock()).enforce("abc"))
     assert received == ["a", "b", "c", "a", "b"]
+
+
+PROFILED = """
+import sys
+from usergroups.api.limits import Deadline
+
+with Deadline(60).interrupt():
+    pass
+sys.setprofile(lambda *args: None)
+(lambda: None)()
+"""
+
+
+def test_a_function_can_be_profiled_after_a_block_with_a_deadline():
+    """In a process of its own, because the function would never return."""
+    subprocess.run([sys.executable, "-c", PROFILED], check=True, timeout=60)
 
 
 class Trickle(BytesIO):

@@ -66,18 +66,28 @@ class Deadline:
         """
         remaining = self._end - self._clock()
         thread = ctypes.c_ulong(get_ident())
-        raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
         exception = ctypes.py_object(TimeLimitExceeded)
-        timer = Timer(max(remaining, GRACE), raise_in, (thread, exception))
+        in_block = Lock()
+        has_ended = False
+
+        def raise_in_block() -> None:
+            with in_block:
+                # Do not set an exception that the block no longer raises. If
+                # it were cleared, Python 3.11 would loop for ever in the next
+                # function that a profiler or a debugger traces.
+                if not has_ended:
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, exception)
+
+        timer = Timer(max(remaining, GRACE), raise_in_block)
         timer.daemon = True
         timer.start()
         try:
             yield
         finally:
+            # An exception that has been set is raised here at the latest.
+            with in_block:
+                has_ended = True
             timer.cancel()
-            timer.join()
-            # It may have been set, but not raised yet.
-            raise_in(thread, None)
 
 
 MAX_WAITING = 200
