@@ -56,7 +56,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
 
         Statements about bookmarks name the user groups, as Citus needs it.
         """
-        collections = self.model._base_manager.using(self.db).filter(pk__in=keys)
+        collections = self.filter(pk__in=keys).order_by().defer(None)
         collections = collections.select_related("user_group").only("user_group__id")
         return {collection.user_group for collection in collections}
 

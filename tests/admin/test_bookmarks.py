@@ -22,7 +22,7 @@ from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently
 from tests.signals import recorded
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.db import deletion
+from usergroups.db import cascades
 
 pytestmark = pytest.mark.django_db
 
@@ -366,7 +366,7 @@ def test_bookmarks_of_a_group_or_a_collection_are_listed_by_time_of_creation(
 def test_a_deletion_that_takes_too_long_for_a_page_is_refused(
     admin_client, monkeypatch, model
 ):
-    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 4)
+    monkeypatch.setattr(cascades, "MAX_DEPENDANTS", 4)
     collection = CollectionFactory()
     BookmarkFactory.create_batch(
         5, user_group=collection.user_group, collection=collection

@@ -18,7 +18,7 @@ from tests.bookmarks.factories import (
 )
 from tests.queries import committed_after_wait, concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.db import deletion
+from usergroups.db import cascades
 from usergroups.events import Event
 from usergroups.models import Team, UserGroup
 from usergroups.signals import acting_as
@@ -57,7 +57,7 @@ MODELS = {"user_group": UserGroup, "collection": Collection}
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_call_deletes_no_more_than_a_client_can_wait_for(delete, monkeypatch, name):
-    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 4)
+    monkeypatch.setattr(cascades, "MAX_DEPENDANTS", 4)
 
     assert errors(delete(name), 409) == [(None, "too_large_to_delete")]
     assert MODELS[name].objects.exists()
@@ -67,7 +67,7 @@ def test_a_call_deletes_no_more_than_a_client_can_wait_for(delete, monkeypatch, 
 def test_a_batch_keeps_a_group_that_a_call_of_its_own_would_keep(
     call_usergroups, collection, monkeypatch
 ):
-    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 4)
+    monkeypatch.setattr(cascades, "MAX_DEPENDANTS", 4)
     large = collection.user_group
     small = UserGroupFactory(team=large.team)
     ids = [large.provided_id, small.provided_id]
@@ -82,7 +82,7 @@ def test_a_batch_keeps_a_group_that_a_call_of_its_own_would_keep(
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_call_deletes_as_much_as_a_client_can_wait_for(delete, monkeypatch, name):
-    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 5)
+    monkeypatch.setattr(cascades, "MAX_DEPENDANTS", 5)
 
     response = delete(name)
 
@@ -95,7 +95,7 @@ def test_a_call_deletes_as_much_as_a_client_can_wait_for(delete, monkeypatch, na
 def test_a_deletion_in_code_has_no_bound_and_leaves_nothing_behind(
     collection, monkeypatch, kind
 ):
-    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 4)
+    monkeypatch.setattr(cascades, "MAX_DEPENDANTS", 4)
     group = collection.user_group
 
     {"team": group.team, "user_group": group}[kind].delete()
@@ -132,7 +132,7 @@ def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_grou
     "label", ["usergroups.Team", "usergroups.usergroup", "bookmarks.Collection"]
 )
 def test_the_command_deletes_without_a_bound(collection, monkeypatch, capsys, label):
-    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 4)
+    monkeypatch.setattr(cascades, "MAX_DEPENDANTS", 4)
     group = collection.user_group
     row = {
         "usergroups.Team": group.team,

@@ -3,6 +3,7 @@ and of the documentation.
 """
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.urls import reverse
@@ -23,7 +24,7 @@ def fill():
     BookmarkFactory()
     ApiTokenFactory(expiring=True)
     AccessTokenFactory(unused=True)
-    AccessTokenFactory(unused=True, last_used_at="2020-01-01T00:00Z")
+    AccessTokenFactory(unused=True, last_used_at=datetime(2020, 1, 1, tzinfo=UTC))
 
 
 def test_the_index_page_is_german(admin_client):

@@ -6,7 +6,7 @@ without such a view, such as middleware, calls ``failure_response``.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -194,6 +194,9 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
         error = ServerError()
     response = Response(failure(error), error.status_code, headers=_headers(error))
     if response.status_code >= 500:
+        if isinstance(error, DatabaseUnavailable) and error.__cause__:
+            # The log names the error of the database.
+            exception = cast(Exception, error.__cause__)
         # Django's request, which has no public name in DRF
         request: HttpRequest = context["request"]._request
         # Error trackers such as Sentry's receive this signal.

@@ -9,7 +9,7 @@ from tests.admin.actions import confirm, url
 from tests.answers import errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.host.notes.models import Highlight, Mark, Mention, Note, Pin, Share, Step
-from usergroups.db import deletion
+from usergroups.db import cascades
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -130,7 +130,7 @@ def test_a_batch_deletes_all_bookmarks_but_the_protected_one(
 def test_a_call_does_not_delete_a_group_with_too_many_rows_of_the_host(
     call_usergroups, user_group, monkeypatch
 ):
-    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 2)
+    monkeypatch.setattr(cascades, "MAX_DEPENDANTS", 2)
     # The foreign key of a mention is the token of a group.
     for _ in range(3):
         Mention.objects.create(token=user_group)
@@ -160,9 +160,9 @@ def test_the_page_of_a_group_does_not_link_to_rows_of_models_without_an_admin(
 def test_a_hidden_relation_limits_a_deletion(user_group, monkeypatch):
     bookmark = BookmarkFactory(user_group=user_group)
     Highlight.objects.bulk_create(Highlight(bookmark=bookmark) for _ in range(3))
-    monkeypatch.setattr(deletion, "MAX_DEPENDANTS", 2)
+    monkeypatch.setattr(cascades, "MAX_DEPENDANTS", 2)
 
-    with pytest.raises(deletion.TooManyDependants):
+    with pytest.raises(cascades.TooManyDependants):
         Bookmark.objects.delete_by_id(user_group, str(bookmark.pk))
 
     assert Highlight.objects.count() == 3
