@@ -85,11 +85,15 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
         return
     if repeat_outdated not in connection.execute_wrappers:
         connection.execute_wrappers.append(repeat_outdated)
+    pooled: Any = connection
     # Django does not log or count the queries of the raw connection.
     raw: Any = connection.connection
+    # A connection in the pool may break before its first use, too.
+    if pooled.pool and not connection.is_usable():
+        # It connects again, which sets up the new connection.
+        replace_broken(connection)
+        return
     if raw in CONNECTIONS_SET_UP:
-        if not connection.is_usable():
-            replace_broken(connection)
         return
     # SQLite does not need the package
     import psycopg  # noqa: PLC0415
