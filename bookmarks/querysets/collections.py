@@ -57,6 +57,8 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         Statements about bookmarks name the user groups, as Citus needs it.
         """
         collections = self.filter(pk__in=keys).order_by().defer(None)
+        # without the rows that a list of the admin selects as well
+        collections = collections.select_related(None).prefetch_related(None)
         collections = collections.select_related("user_group").only("user_group__id")
         return {collection.user_group for collection in collections}
 

@@ -73,19 +73,22 @@ def test_saving_an_unchanged_form_changes_nothing(admin_client):
     assert UserGroup.objects.get().updated_at == user_group.updated_at
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [('{"a": 1}', '{"a": true}'), ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}')],
-)
-def test_json_that_python_considers_equal_is_still_a_change(
-    admin_client, before, after
-):
-    user_group = UserGroupFactory(properties=json.loads(before))
+def test_json_that_python_considers_equal_is_still_a_change(admin_client):
+    user_group = UserGroupFactory(properties={"a": 1})
 
-    save(admin_client, user_group, properties=after)
+    save(admin_client, user_group, properties='{"a": true}')
 
     user_group.refresh_from_db()
-    assert json.dumps(user_group.properties) == after
+    assert json.dumps(user_group.properties) == '{"a": true}'
+
+
+def test_another_order_of_keys_is_no_change(admin_client):
+    """As in a call, so that the version stays the same."""
+    user_group = UserGroupFactory(properties={"a": 1, "b": 2})
+
+    save(admin_client, user_group, properties='{"b": 2, "a": 1}')
+
+    assert UserGroup.objects.get().updated_at == user_group.updated_at
 
 
 @pytest.mark.parametrize("nothing", ["", "  ", "null"])
