@@ -7,7 +7,7 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
-from usergroups.db.models import require_storable
+from usergroups.db.storable_text import require_storable
 
 from .web_url import CONTROL_CHARACTER
 

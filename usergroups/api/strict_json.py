@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import orjson
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from rest_framework.renderers import JSONRenderer
 from rest_framework.utils.encoders import JSONEncoder
+
+from usergroups.db.storable_text import require_storable
 
 MAX_DEPTH = 64
 
@@ -247,15 +250,10 @@ def _has_long_number(body: bytes) -> bool:
 
 def _check_text(string: str) -> None:
     """Raise Unstorable for text that PostgreSQL cannot store."""
-    # The codes are those of DRF's validators of CharField.
-    if "\0" in string:
-        message = _("Text must not contain U+0000.")
-        raise Unstorable(message, "null_characters_not_allowed")
     try:
-        string.encode()
-    except UnicodeEncodeError:
-        message = _("Text must not contain lone surrogates.")
-        raise Unstorable(message, "surrogate_characters_not_allowed") from None
+        require_storable(string)
+    except ValidationError as error:
+        raise Unstorable(str(error.message), str(error.code)) from None
 
 
 def _too_large() -> Unstorable:

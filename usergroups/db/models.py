@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .announcements import announce_save
+from .storable_text import require_storable
 from .versions import is_same
 
 MAX_NOTES_LENGTH = 2_000
@@ -45,18 +46,6 @@ def cleaned_value(field: Any, value: Any) -> Any:
     if isinstance(value, str):
         require_storable(value)
     return cleaned
-
-
-def require_storable(text: str) -> None:
-    """Raise ValidationError for text that PostgreSQL cannot store."""
-    if "\0" in text:
-        reason = _("Text must not contain U+0000.")
-        raise ValidationError(reason, "null_characters_not_allowed")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        reason = _("Text must not contain lone surrogates.")
-        raise ValidationError(reason, "surrogate_characters_not_allowed") from None
 
 
 class WritingModel(models.Model):
