@@ -7,7 +7,7 @@ from io import BytesIO
 from threading import Event, Thread
 
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, connections
 
 from tests.answers import error_code
 from tests.calls_in_progress import begin_call
@@ -297,10 +297,12 @@ def test_refused_calls_come_back_at_different_times():
 def test_a_waiting_call_gives_its_connection_back(limit, monkeypatch):
     monkeypatch.setattr(limits, "MAX_WAIT", 0)
     connection.ensure_connection()
+    # The attributes of the proxy ``connection`` could not be restored.
+    own = connections[connection.alias]
     # as of a connection from a pool, which is for one request
-    monkeypatch.setattr(connection, "close_at", 0)
+    monkeypatch.setattr(own, "close_at", 0)
     closed = []
-    monkeypatch.setattr(connection, "close", lambda: closed.append(True))
+    monkeypatch.setattr(own, "close", lambda: closed.append(True))
 
     limit.begin("a")
     assert not closed
