@@ -68,11 +68,16 @@ def postgresql_service(cluster, tmp_path_factory):
 
 
 def test_a_stopped_server_is_answered_with_503(postgresql_service, cluster):
-    with cluster.stopped():
-        assert_unavailable(postgresql_service.create_bookmark(url=new_url()))
-        assert_unavailable(list_bookmarks(postgresql_service))
-        assert_unavailable(postgresql_service.request("GET", "/readyz"))
+    # Each call waits ten seconds for a connection.
+    with cluster.stopped(), ThreadPoolExecutor(3) as pool:
+        calls = [
+            pool.submit(postgresql_service.create_bookmark, url=new_url()),
+            pool.submit(list_bookmarks, postgresql_service),
+            pool.submit(postgresql_service.request, "GET", "/readyz"),
+        ]
         assert postgresql_service.request("GET", "/livez").status_code == 200
+        for call in calls:
+            assert_unavailable(call.result())
     assert postgresql_service.request("GET", "/readyz").status_code == 200
     assert_healthy(postgresql_service)
 
