@@ -3,14 +3,13 @@ keys.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
 from django.db import connections
 from django.db.models import Q, QuerySet, UUIDField, Value
-from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from bookmarks.owned_rows import PublicIdManager
@@ -22,8 +21,6 @@ from usergroups.db.compiled_statements import (
 from usergroups.models import UserGroup
 
 if TYPE_CHECKING:
-    from django.db.models.query import RawQuerySet
-
     from bookmarks.models import Bookmark
 
 UniqueKey: TypeAlias = tuple[UUID, bytes]
@@ -36,9 +33,6 @@ COLLECTION_KEY = Coalesce(
     "collection_id", Value(NO_COLLECTION), output_field=UUIDField()
 )
 """A bookmark's collection, or NO_COLLECTION, as in the unique index."""
-
-# PostgreSQL does not merge a subquery with an offset into the statement.
-LATERAL = "SELECT found.* FROM {source} CROSS JOIN LATERAL ({select} OFFSET 0) found"
 
 MAX_CONDITIONS = 500
 """How many conditions a query joins by OR. SQLite raises an error for 1,000."""
@@ -72,73 +66,30 @@ class UniqueKeyManager(PublicIdManager["Bookmark"]):
         By default, ``rows`` are all bookmarks. With ``lock``, lock them until
         the transaction ends.
         """
+        digests_by_collection = defaultdict(list)
+        for collection, digest in keys:
+            digests_by_collection[collection].append(digest)
+        conditions = []
+        for collection, digests in digests_by_collection.items():
+            conditions.append(Q(collection_key=collection, url_digest__in=digests))
         if rows is None:
             rows = self.all()
         bookmarks = rows.filter(user_group=user_group)
-        wanted = set(keys)
-        found: Iterable[Bookmark]
-        if not wanted:
-            found = []
-        elif connections[self.db].vendor == "postgresql":
-            found = _join_keys(bookmarks, wanted, lock)
-        else:
-            found = _filter_keys(bookmarks, wanted)
-        by_key = {bookmark.unique_key: bookmark for bookmark in found}
-        # Another transaction may have changed a key before a row was locked.
-        return {key: by_key[key] for key in by_key.keys() & wanted}
-
-
-def _join_keys(
-    bookmarks: "QuerySet[Bookmark]", keys: Collection[UniqueKey], lock: bool
-) -> "RawQuerySet[Bookmark]":
-    """Return the bookmarks with these keys on PostgreSQL, locked if ``lock``.
-
-    Each key is looked up by itself. PostgreSQL could read all bookmarks of the
-    user group for a list of keys, and does so while its statistics do not know
-    how many there are, as during a large import.
-    """
-    collections, digests = zip(*keys, strict=True)
-    source = "unnest(%s::uuid[], %s::bytea[]) AS wanted (collection, digest)"
-    params: tuple[Any, ...] = (list(collections), list(digests))
-    of_key = bookmarks.alias(collection_key=COLLECTION_KEY).filter(
-        collection_key=RawSQL("wanted.collection", ()),
-        url_digest=RawSQL("wanted.digest", ()),
-    )
-    if lock:
-        ids, params = _lateral(source, params, of_key.values("id"))
+        bookmarks = bookmarks.alias(collection_key=COLLECTION_KEY)
         # All transactions lock several bookmarks in this order, so that they
         # do not deadlock.
-        source = f"({ids} ORDER BY id) AS wanted"
-        of_key = bookmarks.filter(pk=RawSQL("wanted.id", ())).select_for_update()
-    sql, params = _lateral(source, params, of_key)
-    return bookmarks.raw(sql, params)
-
-
-def _lateral(
-    source: str, params: tuple[Any, ...], rows: "QuerySet[Bookmark, Any]"
-) -> tuple[str, tuple[Any, ...]]:
-    """Return the statement that selects ``rows`` for each row of ``source``,
-    with its parameters.
-    """
-    select, params_of_select = rows.query.sql_with_params()
-    sql = LATERAL.format(source=source, select=select)
-    return sql, (*params, *params_of_select)
-
-
-def _filter_keys(
-    bookmarks: "QuerySet[Bookmark]", keys: Collection[UniqueKey]
-) -> "Iterator[Bookmark]":
-    """Yield the bookmarks with these keys on SQLite, which locks no rows."""
-    digests_by_collection = defaultdict(list)
-    for collection, digest in keys:
-        digests_by_collection[collection].append(digest)
-    conditions = []
-    for collection, digests in digests_by_collection.items():
-        conditions.append(Q(collection_key=collection, url_digest__in=digests))
-    with_key = bookmarks.alias(collection_key=COLLECTION_KEY)
-    for start in range(0, len(conditions), MAX_CONDITIONS):
-        some = conditions[start : start + MAX_CONDITIONS]
-        yield from with_key.filter(Q(*some, _connector=Q.OR))
+        if lock:
+            bookmarks = bookmarks.select_for_update().order_by("pk")
+        # PostgreSQL needs only one query, which keeps the order of the locks.
+        size = max(1, len(conditions))
+        if connections[self.db].vendor == "sqlite":
+            size = MAX_CONDITIONS
+        found: dict[UniqueKey, Bookmark] = {}
+        for start in range(0, len(conditions), size):
+            any_key = Q(*conditions[start : start + size], _connector=Q.OR)
+            for bookmark in bookmarks.filter(any_key):
+                found[bookmark.unique_key] = bookmark
+        return found
 
 
 @cache
