@@ -424,10 +424,16 @@ export_bookmarks = file_operation(
         "Returns the bookmarks of the user group, of one of its collections, or in no "
         "collection, as a file in UTF-8: ordered by collection, the oldest first, "
         "beginning with those in no collection. An import of it into an empty user "
-        "group restores the bookmarks, their collections and the order of both."
+        "group restores the bookmarks, their collections and the order of both. If the "
+        "last record has no URL, the export is not complete: continue it with its date "
+        "as `created_since`."
     ),
     parameters=[FILE_NAME],
-    query={"format": "html", "collection": COLLECTION["id"]},
+    query={
+        "format": "html",
+        "collection": COLLECTION["id"],
+        "created_since": BOOKMARK["created_at"],
+    },
     responses={
         (200, media_type): OpenApiResponse(
             OpenApiTypes.BINARY,

@@ -536,6 +536,13 @@ class ExportQuery(serializers.Serializer[Any]):
             "collection."
         ),
     )
+    created_since = TimestampField(
+        required=False,
+        help_text=(
+            "Only the bookmarks created at this time or later, the oldest first "
+            "whatever their collections, and no empty collections."
+        ),
+    )
 
 
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds

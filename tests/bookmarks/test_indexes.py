@@ -13,12 +13,14 @@ from django.db import connection
 from django.utils import timezone
 
 from bookmarks import exports
+from bookmarks.files import Record
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,
     CollectionFactory,
 )
+from tests.bookmarks.imports import imported
 from tests.cursors import cursor_text
 from tests.queries import plan_nodes, queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
@@ -215,6 +217,30 @@ def test_an_export_of_collections_reads_each_bookmark_twice(groups, monkeypatch)
         # The bookmarks of the ten collections are counted, and then read two
         # collections at a time.
         assert read == [inside, *[inside / 5] * 5]
+
+
+@pytest.mark.parametrize("others", [0, 5000], ids=["empty", "of others"])
+def test_an_import_that_updates_writes_no_other_bookmarks_with_old_statistics(
+    user_group, others
+):
+    """PostgreSQL then expects few bookmarks of the user group. It reads all of
+    them once to find the bookmarks of a chunk. If it looked up each key by
+    itself, it might read all of them for each key.
+    """
+    records = [Record(1, f"https://example.com/{n}", "Old") for n in range(5000)]
+    imported(UserGroupFactory(), records[:others])
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE bookmarks_bookmark")
+    imported(user_group, records)
+    changed = [record._replace(title="New") for record in records[:100]]
+
+    statements = queries_of(partial(imported, user_group, changed, update=True))
+
+    insert, select, update = [
+        rows_read(explain(sql)) for sql in statements if "bookmarks_bookmark" in sql
+    ]
+    assert (insert, update) == (0, 100)
+    assert 100 <= select <= 5000
 
 
 def test_the_count_of_active_tokens_reads_no_others(user_group):
