@@ -62,7 +62,7 @@ class NewTokenForm(OperatorForm):
             # The admin checks the form and saves the token in one transaction.
             tokens = model.objects.for_write()
             tokens.lock_owners([owner])
-            if tokens.has_maximum(owner):
+            if tokens.count_active([owner])[owner.pk] >= MAX_ACTIVE_TOKENS:
                 text = gettext(
                     "There are already %(number)s active tokens. Revoke some of them "
                     "first."
