@@ -510,8 +510,8 @@ revoke_access_token = access_token_operation(
         "Revokes the token permanently. Revoking it again changes nothing. If the "
         "token was rotated, its successor remains, because programs take the new token "
         "before the old one is revoked: `successor` is its id. To revoke a leaked "
-        "token, send `successors=true`: `revoked` then lists the ids of all tokens that "
-        "descend from it as well."
+        "token, send `successors=true`: `revoked` then lists the ids of all tokens "
+        "that descend from it as well."
     ),
     parameters=[ACCESS_TOKEN_ID],
     query={"successors": True},

@@ -597,7 +597,7 @@ class AccessTokenIdsSerializer(serializers.Serializer[Any]):
     ids = BatchField(
         child=TextField(), help_text="The ids of up to 1,000 access tokens."
     )
-    successors = StrictBooleanField(default=False, help_text=SUCCESSORS)
+    successors = StrictBooleanField(required=False, help_text=SUCCESSORS)
 
 
 class AccessTokenSerializer(TokenSerializer):

@@ -201,7 +201,7 @@ class AccessTokenBatchRevocationView(BatchMixin, ApiTokenView):
     def post(self, request: Request) -> Response:
         return self.revoke(**self.get_valid_serializer().validated_data)
 
-    def revoke(self, ids: list[Any], successors: bool) -> Response:
+    def revoke(self, ids: list[Any], successors: bool = False) -> Response:
         """Revoke the tokens, and return a response with all results."""
         tokens = AccessToken.objects.filter(**self.token.scope)
         revocations = tokens.revoke_by_public_ids(

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, router, transaction
 from django.db.models import Count, F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Least
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -258,21 +259,23 @@ class TokenQuerySet(WritingQuerySet[T]):
             if limited:
                 rows._require_few_rotations(tokens)
             now = timezone.now()
+            latest_expiry = now + grace
             issued: list[Any] = []
             for token in tokens:
                 like = replaced.get(token.pk, token)
                 issued.append((token, *token.new_successor(now, like)))
                 token.rotated_at = now
                 token.rotated_by = by
-                latest_expiry = now + grace
                 token.expires_at = min(token.expires_at or latest_expiry, latest_expiry)
+            # Change the rows like the instances. SQLite's MIN() of NULL is NULL.
+            earliest = Coalesce(Least("expires_at", latest_expiry), latest_expiry)
             every = rows._everything()
-            every.bulk_update(tokens, ["rotated_at", "rotated_by", "expires_at"])
+            every.filter(pk__in=[token.pk for token in tokens]).update(
+                rotated_at=now, rotated_by=by, expires_at=earliest
+            )
             successors = every.bulk_create([new for _old, new, _secret in issued])
-            owners_of_tokens = [token.owner_key[1] for token in tokens]
-            active = every.count_active(owners_of_tokens)
-            if grace and max(active.values(), default=0) > MAX_ACTIVE_TOKENS:
-                raise TooManyTokens
+            if grace:
+                every._require_no_more_than_maximum(tokens)
             announce(created, successors, rows.db)
             # announce() copies its instances, but not its other arguments. The
             # caller may add secrets to the successors.
@@ -285,6 +288,14 @@ class TokenQuerySet(WritingQuerySet[T]):
 
     # Managers do not have this method, as with Django's delete().
     rotate.queryset_only = True  # type: ignore[attr-defined]
+
+    def _require_no_more_than_maximum(self, tokens: list[T]) -> None:
+        """Raise TooManyTokens if an owner of these tokens has more than
+        MAX_ACTIVE_TOKENS.
+        """
+        counts = self.count_active([token.owner_key[1] for token in tokens])
+        if any(number > MAX_ACTIVE_TOKENS for number in counts.values()):
+            raise TooManyTokens
 
     def _lock_owners_of_tokens(self) -> None:
         """Lock the owners of the tokens until the transaction ends."""
