@@ -16,7 +16,7 @@ from bookmarks.owned_rows import (
 )
 from usergroups import signals
 from usergroups.db.announcements import announce
-from usergroups.db.cascades import TooManyDependants
+from usergroups.db.cascades import TooManyDependants, retry_deletion
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.events import Kind, owners, record_call
 from usergroups.models import UserGroup
@@ -153,7 +153,7 @@ class CollectionManager(PublicIdManager["Collection"]):
             to_delete.delete()
             return gathered
 
-        return retry_on_conflict(merge, rows.db)
+        return retry_deletion(merge, rows.db)
 
     def _find_duplicate(
         self, user_group: UserGroup, changed: "Collection"
