@@ -22,8 +22,8 @@ from rest_framework.request import Request
 
 from usergroups.db.announcements import announce, announced_copy
 from usergroups.db.compiled_statements import (
-    CompiledSelectRelated,
     CompiledStatement,
+    compile_select_related,
     parameters,
     select_statement,
 )
@@ -513,7 +513,7 @@ def _select_with_owner(
     """
     deferred = [name for name in model.owner_deferred if name not in large_owner_fields]
     tokens = model._base_manager.using(using).filter(**parameters(model, "digest"))
-    return CompiledSelectRelated(tokens, model.owner_field, deferred)
+    return compile_select_related(tokens, model.owner_field, deferred)
 
 
 OWN_FIELDS = (
