@@ -445,16 +445,7 @@ export_bookmarks = file_operation(
     errors=[INVALID_FORMAT, bookmark_errors.InvalidCollection(), TimeLimitExceeded()],
 )
 
-ACCESS_TOKEN: dict[str, Any] = {
-    "id": "9b1d8c0f5f0a4e6d8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f",
-    "name": "Browser extension",
-    "hint": "bma_4Hk6",
-    "read_only": False,
-    "created_at": "2026-01-31T09:26:53.589793Z",
-    "expires_at": "2026-03-02T09:26:53.589793Z",
-    "revoked_at": None,
-    "last_used_at": None,
-}
+ACCESS_TOKEN: dict[str, Any] = {**TOKEN, "revoked_at": None, "last_used_at": None}
 SECRET = "bma_4Hk6yLq0ZxWv9TnS2cBd8RfGj5MpUe3oKa1QhXw7"  # noqa: S105  # an example
 
 access_token_operation = partial(operation, tags=["Access tokens"])
@@ -516,12 +507,21 @@ issue_access_token = access_token_operation(
     errors=[ID_MISSING, UserGroup.DoesNotExist(), TooManyTokens()],
 )
 
+REVOCATION = {"revoked": [ACCESS_TOKEN["id"]], "successor": None}
+
 revoke_access_token = access_token_operation(
     "revoke_access_token",
     summary="Revoke an access token",
-    description="Revokes the token permanently. Revoking it again changes nothing.",
+    description=(
+        "Revokes the token permanently. Revoking it again changes nothing. If the "
+        "token was rotated, its successor remains, because programs take the new token "
+        "before the old one is revoked: `successor` is its id. To revoke a leaked "
+        "token, send `successors=true`: `revoked` then lists the ids of all tokens "
+        "that descend from it as well."
+    ),
     parameters=[ACCESS_TOKEN_ID],
-    responses={200: success_response("The access token is revoked.")},
+    query={"successors": True},
+    responses={200: success_response("The access token is revoked.", **REVOCATION)},
     errors=[AccessToken.DoesNotExist()],
 )
 
@@ -564,16 +564,17 @@ revoke_access_tokens = access_token_operation(
     "revoke_access_tokens",
     summary="Revoke many access tokens",
     description=(
-        "Revokes up to 1,000 access tokens permanently. `results` lists one result for "
+        "Revokes up to 1,000 access tokens permanently, and with `successors` all that "
+        "descend from them by rotation. `results` lists one result for "
         "each id, in the same order: the `status` and the body that a single request "
         "would return."
     ),
-    body={"ids": [ACCESS_TOKEN["id"], "unknown"]},
+    body={"ids": [ACCESS_TOKEN["id"], "unknown"], "successors": False},
     responses={
         200: success_response(
             "The result of each id.",
             results=[
-                {"status": 200, "success": 1, "changed": True},
+                {"status": 200, "success": 1, "changed": True, **REVOCATION},
                 {
                     **batches.FailedItem(bookmark_errors.AccessTokenNotFound()),
                     **NOTHING_CHANGED,

@@ -36,8 +36,8 @@ from usergroups.serializers import (
     UserGroupIdSerializer,
     UserGroupSerializer,
 )
-from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
-from usergroups.tokens.serializers import TokenEnvelope
+from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH, Revocation
+from usergroups.tokens.serializers import TokenEnvelope, TokenSerializer
 
 from . import web_url
 from .bookmark_errors import IN_FUTURE, NO_SUCH_COLLECTION
@@ -47,7 +47,6 @@ from .models import (
     MAX_COLLECTION_NAME_LENGTH,
     MAX_NOTE_LENGTH,
     MAX_TITLE_LENGTH,
-    AccessToken,
     Bookmark,
     Collection,
 )
@@ -587,27 +586,30 @@ class AccessTokenBatchSerializer(NewAccessTokenSerializer):
     )
 
 
+SUCCESSORS = (
+    "Whether to revoke all tokens as well that descend from the token by rotation, "
+    "as for a leaked token. Default: false."
+)
+
+
+class AccessTokenRevocationQuery(serializers.Serializer[Any]):
+    """The query parameters of a revocation."""
+
+    successors = serializers.BooleanField(default=False, help_text=SUCCESSORS)
+
+
 class AccessTokenIdsSerializer(serializers.Serializer[Any]):
-    """The ids of access tokens."""
+    """The ids of access tokens to revoke."""
 
     ids = BatchField(
         child=TextField(), help_text="The ids of up to 1,000 access tokens."
     )
+    successors = StrictBooleanField(required=False, help_text=SUCCESSORS)
 
 
-class AccessTokenSerializer(serializers.Serializer[AccessToken]):
+class AccessTokenSerializer(TokenSerializer):
     """An access token, without its secret."""
 
-    id = serializers.CharField(
-        source="public_id",
-        help_text="The SHA-256 digest of the secret, in hexadecimal.",
-    )
-    name = serializers.CharField()
-    hint = serializers.CharField(help_text="The beginning of the secret.")
-    # DRF removes fields from the class
-    read_only = serializers.BooleanField()  # type: ignore[assignment]
-    created_at = TimestampField()
-    expires_at = TimestampField(allow_null=True)
     revoked_at = TimestampField(allow_null=True)
     last_used_at = TimestampField(allow_null=True, help_text="Accurate to one minute.")
 
@@ -674,8 +676,34 @@ class AccessTokenBatchEnvelope(Envelope):
     results = ResultsField(AccessTokenResultSerializer)
 
 
-class AccessTokenRevocationEnvelope(Envelope):
-    results = ResultsField(WriteResultSerializer)
+class RevocationSerializer(serializers.Serializer[Revocation]):
+    """What was revoked."""
+
+    revoked = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="The ids of the tokens that were revoked.",
+    )
+    successor = serializers.CharField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "The id of the newest token that descends from the token by rotation and "
+            "is still active, or null."
+        ),
+    )
+
+
+class AccessTokenRevocationEnvelope(RevocationSerializer, Envelope):
+    pass
+
+
+class RevocationResultSerializer(RevocationSerializer, WriteResultSerializer):
+    pass
+
+
+class AccessTokenBatchRevocationEnvelope(Envelope):
+    results = ResultsField(RevocationResultSerializer)
 
 
 class DescribedAccessTokenEnvelope(TokenEnvelope):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from usergroups.api.envelopes import Envelope
@@ -24,9 +25,24 @@ class TokenRotationSerializer(serializers.Serializer[Any]):
     )
 
 
+@extend_schema_field({"type": "string"})
+class TokenIdField(serializers.Field[bytes | None, Any, str, Any]):
+    """The id of a token, or null, from its digest."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(read_only=True, allow_null=True, **kwargs)
+
+    def to_representation(self, value: bytes) -> str:
+        return bytes(value).hex()
+
+
 class TokenSerializer(serializers.Serializer[Token]):
     """A token as it describes itself."""
 
+    id = serializers.CharField(
+        source="public_id",
+        help_text="The SHA-256 digest of the secret, in hexadecimal.",
+    )
     name = serializers.CharField()
     hint = serializers.CharField(help_text="The beginning of the secret.")
     # DRF removes fields from the class
@@ -37,6 +53,14 @@ class TokenSerializer(serializers.Serializer[Token]):
     created_at = TimestampField()
     rotated_at = TimestampField(
         allow_null=True, help_text="When the token got a successor, or null."
+    )
+    predecessor = TokenIdField(
+        source="predecessor_digest",
+        help_text="The id of the token that this one replaced, or null.",
+    )
+    successor = TokenIdField(
+        source="successor_digest",
+        help_text="The id of the newest token that replaced this one, or null.",
     )
 
 
