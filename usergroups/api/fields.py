@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
 
 from usergroups.db.stored_json import stored_text
@@ -95,6 +96,9 @@ class ObjectField(serializers.DictField):
         return CheckedObject(data)
 
 
+@extend_schema_field(
+    {"type": "string", "format": "date-time", "example": "2026-01-31T09:26:53.589793Z"}
+)
 class TimestampField(serializers.DateTimeField):
     """A time with an offset, as in RFC 3339.
 

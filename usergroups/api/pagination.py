@@ -176,6 +176,8 @@ class Order(models.TextChoices):
 class PageQuery(serializers.Serializer[None]):
     """The query parameters of a list. Each list has a subclass of its own."""
 
+    examples = {"limit": 50, "order": "newest"}
+
     # A subclass adds its ``cursor``.
     order = serializers.ChoiceField(
         choices=Order.values,
@@ -231,6 +233,8 @@ MAX_PAGE_SIZE = 2 * 1024 * 1024
 
 class PageEnvelope(Envelope):
     """A page of a list."""
+
+    examples = {"next": None, "previous": None}
 
     # A subclass adds the items.
     next = serializers.URLField(

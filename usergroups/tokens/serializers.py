@@ -13,6 +13,8 @@ from .models import MAX_GRACE, Token
 class TokenRotationSerializer(serializers.Serializer[Any]):
     """The rotation of a token."""
 
+    examples = {"grace": 3600}
+
     grace = StrictIntegerField(
         required=False,
         min_value=0,
@@ -26,6 +28,8 @@ class TokenRotationSerializer(serializers.Serializer[Any]):
 
 class TokenSerializer(serializers.Serializer[Token]):
     """A token as it describes itself."""
+
+    examples = {"name": "Browser extension", "hint": "bma_4Hk6", "rotated_at": None}
 
     name = serializers.CharField()
     hint = serializers.CharField(help_text="The beginning of the secret.")
@@ -42,6 +46,8 @@ class TokenSerializer(serializers.Serializer[Token]):
 
 class SuccessorSerializer(TokenSerializer):
     """The successor of a token, with its secret."""
+
+    examples = {"secret": "bma_4Hk6yLq0ZxWv9TnS2cBd8RfGj5MpUe3oKa1QhXw7"}
 
     secret = serializers.CharField(
         help_text="Send it in place of the old secret. It is never shown again."
