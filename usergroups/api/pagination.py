@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Combinable
@@ -157,7 +158,7 @@ class CursorField(serializers.CharField):
     def to_internal_value(self, data: str) -> Cursor:  # type: ignore[override]
         try:
             return Cursor.decode(data, self.key_type)
-        except ValueError:
+        except (ValueError, ValidationError):
             self.fail("invalid")
 
 
