@@ -262,8 +262,8 @@ class UserGroup(NotedModel, DatedModel):
                 continue
             try:
                 check_object(value)
-            except ValueError as error:
-                raise ValidationError({name: str(error)}) from None
+            except ValidationError as error:
+                raise ValidationError({name: error}) from None
         if not all(map(is_data_source, cleaned.get("mapping", {}).values())):
             text = "A data source is an integer, or a string of 1 to 255 characters."
             raise ValidationError({"mapping": text})

@@ -10,9 +10,14 @@ from usergroups.api.fields import StrictIntegerField, TimestampField
 
 from .models import MAX_GRACE, Token
 
+# in examples
+DIGEST = "9b1d8c0f5f0a4e6d8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f"
+
 
 class TokenRotationSerializer(serializers.Serializer[Any]):
     """The rotation of a token."""
+
+    examples = {"grace": 3600}
 
     grace = StrictIntegerField(
         required=False,
@@ -38,6 +43,15 @@ class TokenIdField(serializers.Field[bytes | None, Any, str, Any]):
 
 class TokenSerializer(serializers.Serializer[Token]):
     """A token as it describes itself."""
+
+    examples = {
+        "id": DIGEST,
+        "name": "Browser extension",
+        "hint": "bma_4Hk6",
+        "rotated_at": None,
+        "predecessor": None,
+        "successor": None,
+    }
 
     id = serializers.CharField(
         source="public_id",
@@ -66,6 +80,8 @@ class TokenSerializer(serializers.Serializer[Token]):
 
 class SuccessorSerializer(TokenSerializer):
     """The successor of a token, with its secret."""
+
+    examples = {"secret": "bma_4Hk6yLq0ZxWv9TnS2cBd8RfGj5MpUe3oKa1QhXw7"}
 
     secret = serializers.CharField(
         help_text="Send it in place of the old secret. It is never shown again."
