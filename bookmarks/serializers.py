@@ -647,6 +647,8 @@ SUCCESSORS = (
 class AccessTokenRevocationQuery(serializers.Serializer[Any]):
     """The query parameters of a revocation."""
 
+    examples = {"successors": True}
+
     successors = serializers.BooleanField(default=False, help_text=SUCCESSORS)
 
 
@@ -756,7 +758,7 @@ class RevocationSerializer(serializers.Serializer[Revocation]):
     )
 
 
-class AccessTokenRevocationEnvelope(RevocationSerializer, Envelope):
+class AccessTokenRevocationEnvelope(Envelope, RevocationSerializer):
     pass
 
 

@@ -143,7 +143,9 @@ def _texts_and_numbers(
     texts: list[Any] = []
     numbers = []
     level = [value]
-    for _level in range(max_depth + 1):
+    for depth in range(max_depth + 1):
+        if depth == max_depth and any(type(item) in (dict, list) for item in level):
+            raise ValidationError(_(TOO_DEEP) % {"levels": MAX_DEPTH}, "invalid")
         next_level: list[object] = []
         # Without a call for each value, 100,000 of them take 10 ms.
         for item in level:
@@ -158,8 +160,6 @@ def _texts_and_numbers(
             elif item is not None and kind is not bool:
                 texts.append(item)
         level = next_level
-    if level:
-        raise ValidationError(_(TOO_DEEP) % {"levels": MAX_DEPTH}, "invalid")
     return texts, numbers
 
 
