@@ -11,7 +11,6 @@ from functools import partial
 from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, NamedTuple, cast
-from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -117,8 +116,8 @@ class Stored(NamedTuple):
     # The number of tags that bookmarks could not get because they have
     # MAX_TAGS.
     dropped_tags: int
-    # The names of new collections.
-    collections: list[str]
+    # The number of new collections.
+    collections: int
 
 
 # The fields that an update writes to existing bookmarks.
@@ -169,7 +168,7 @@ def store(
             report.created += stored.created
             report.updated += stored.updated
             report.shortened += stored.dropped_tags
-            report.add_collections(stored.collections)
+            report.collections += stored.collections
             bookmarks = [row for row in chunk if row.values]
             report.existing += len(bookmarks) - stored.created - stored.updated
     finally:
@@ -205,13 +204,17 @@ def _store(
     using: str,
 ) -> Stored:
     """Store the rows. Call this in a transaction."""
-    collection_ids, new_collections = _collections(user_group, rows, using)
+    # Each name once, in the order of the file.
+    names = dict.fromkeys(row.collection for row in rows if row.collection)
+    collections = Collection.objects.db_manager(using)
+    found, new_collections = collections.get_or_create_many(user_group, list(names))
     distinct: dict[UniqueKey, dict[str, Any]] = {}
     dropped_tags = 0
     for name, values in rows:
         if not values:
             continue
-        collection_id = collection.pk if collection else collection_ids.get(name)
+        stored_in = collection or found.get(name)
+        collection_id = stored_in.pk if stored_in else None
         key = collection_id or NO_COLLECTION, values["url_digest"]
         if key not in distinct:
             distinct[key] = {"id": uuid7(), "collection_id": collection_id, **values}
@@ -227,7 +230,7 @@ def _store(
     bookmarks = Bookmark.objects.db_manager(using)
     created = bookmarks.insert_missing(user_group, new, now)
     if not update:
-        return Stored(len(created), 0, dropped_tags, new_collections)
+        return Stored(len(created), 0, dropped_tags, len(new_collections))
     existing = {
         key: _changes(values)
         for key, values in distinct.items()
@@ -235,23 +238,7 @@ def _store(
     }
     updated, dropped = bookmarks.update_by_unique_key(user_group, existing)
     dropped_tags += dropped
-    return Stored(len(created), updated, dropped_tags, new_collections)
-
-
-def _collections(
-    user_group: UserGroup, rows: Sequence[Row], using: str
-) -> tuple[dict[str, UUID], list[str]]:
-    """Return the ids of the collections that the rows name, by name, and the
-    names of those that were missing and are created.
-    """
-    # Each name once, in the order of the file.
-    names = dict.fromkeys(row.collection for row in rows if row.collection)
-    if not names:
-        return {}, []
-    collections = Collection.objects.db_manager(using)
-    found, created = collections.get_or_create_many(user_group, list(names))
-    ids = {name: each.pk for name, each in found.items()}
-    return ids, [each.name for each in created]
+    return Stored(len(created), updated, dropped_tags, len(new_collections))
 
 
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
@@ -339,7 +326,6 @@ def _row(record: FileRecord, report: Report, with_collections: bool) -> Row:
     created_at = parse_date(record.created_at)
     if created_at is None and record.created_at not in NO_DATES:
         report.unusable_dates += 1
-    report.left_out.add(record.left_out)
     values: dict[str, Any] = {
         "url": url,
         "url_digest": url.digest,
@@ -428,7 +414,7 @@ def record_import(user_group: UserGroup, report: Report, using: str) -> None:
         {user_group.pk: 1},
         counts=counts,
         text=printable(report.file_name)[:MAX_TEXT],
-        refused_lines=refused_lines(report.refused_records),
+        refused_lines=refused_lines(report.refusals),
         **fields,
     )
     try:

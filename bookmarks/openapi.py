@@ -359,10 +359,11 @@ REPORT = {
     "existing": 31,
     "collections": 2,
     "refused": 1,
-    "refusals": [{"reason": NO_SCHEME, "count": 1, "lines": [88]}],
+    "refusals": [
+        {"line": 88, "url": "example.com", "title": "Example", "reason": NO_SCHEME}
+    ],
     "unusable_dates": 2,
     "shortened": 0,
-    "left_out": [{"name": "icon", "count": 310}],
     "error": None,
     "stopped_at": None,
 }

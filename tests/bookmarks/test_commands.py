@@ -3,7 +3,6 @@ files that they read and write.
 """
 
 import _thread
-import io
 import os
 import re
 import signal
@@ -19,7 +18,6 @@ from django.db import OperationalError
 from bookmarks import exports, imports
 from bookmarks.files import EXPORT_FORMATS, read
 from bookmarks.files.records import CollectionRecord
-from bookmarks.management import progress
 from bookmarks.management.commands import export_bookmarks, import_bookmarks
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -61,7 +59,8 @@ IMPORTS = {
         [],
         [
             "1 created, 1 already existed, 2 refused.",
-            "lines 3, 5: The URL has no scheme such as https://.",
+            "line 3: The URL has no scheme such as https://. B x\n"
+            "line 5: The URL has no scheme such as https://. D x",
         ],
         {"Old", "A"},
     ),
@@ -184,65 +183,6 @@ def test_the_format_of_a_zip_is_that_of_the_file_in_it(
     call_command("import_bookmarks", str(tmp_path / name), *GROUP)
 
     assert capsys.readouterr().out.startswith("1 created, 0 ")
-
-
-# Progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def progress_printed_to_stderr(monkeypatch, user_group, file, stderr):
-    """Export two bookmarks and import them, with this standard error, and
-    return what is printed to it.
-    """
-    BookmarkFactory.create_batch(2, user_group=user_group)
-    with monkeypatch.context() as patch:
-        patch.setattr("sys.stderr", stderr)
-        call_command("export_bookmarks", str(file), *GROUP)
-        call_command("import_bookmarks", str(file), *GROUP)
-    return stderr.getvalue()
-
-
-def test_the_commands_show_their_progress_on_a_terminal(
-    user_group, tmp_path, monkeypatch
-):
-    file = tmp_path / "a.csv"
-
-    printed = progress_printed_to_stderr(monkeypatch, user_group, file, Terminal())
-
-    assert "| 0/2 [" in printed
-    assert f"| 0.00/{file.stat().st_size} [" in printed
-    # The bar is removed at the end.
-    assert printed.endswith(" \r")
-
-
-def test_no_progress_is_shown_if_there_is_no_terminal(
-    user_group, tmp_path, monkeypatch
-):
-    file = tmp_path / "a.csv"
-
-    assert (
-        progress_printed_to_stderr(monkeypatch, user_group, file, io.StringIO()) == ""
-    )
-
-
-def test_no_progress_is_shown_without_tqdm(user_group, tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "tqdm", None)
-    file = tmp_path / "a.csv"
-
-    assert progress_printed_to_stderr(monkeypatch, user_group, file, Terminal()) == ""
-    assert Bookmark.objects.count() == 2
-
-
-@pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
-def test_a_missing_group_is_looked_for_in_the_other_environments(user_group, command):
-    UserGroupFactory(team=user_group.team, provided_id="x", environment="Testing")
-
-    with pytest.raises(CommandError, match=r"There is one in Testing\.$"):
-        call_command(command, *GROUP, "a.csv", "--user-group", "x")
 
 
 @pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])

@@ -281,17 +281,6 @@ def test_tags_that_an_update_cannot_add_are_reported(user_group, bookmark):
     assert list(stored) == [[*tags[1:], "a"], tags]
 
 
-def test_a_repeated_import_with_tags_changes_nothing(user_group):
-    record = Record(1, URL, tags=["a", "A", " "], note="b")
-
-    first = update(user_group, record)
-    second = update(user_group, record)
-
-    assert (first.created, second.updated, second.existing) == (1, 0, 1)
-    [stored] = Bookmark.objects.all()
-    assert (stored.tags, stored.note) == (["a"], "b")
-
-
 @pytest.mark.parametrize(
     ("tags", "stored", "shortened"),
     [
@@ -307,13 +296,6 @@ def test_tags_are_cleaned_and_shortened(user_group, tags, stored, shortened):
 
     assert Bookmark.objects.get().tags == stored
     assert (report.created, report.shortened) == (1, shortened)
-
-
-def test_a_note_that_is_too_long_is_shortened(user_group):
-    report = imported(user_group, [Record(1, URL, note="a" * 10_001)])
-
-    assert Bookmark.objects.get().note == "a" * 9999 + "…"
-    assert report.shortened == 1
 
 
 def test_an_update_announces_changed_titles(user_group, bookmark):
@@ -602,13 +584,6 @@ def test_an_import_ends_at_its_deadline_and_says_where(user_group):
     )
 
 
-@pytest.mark.usefixtures("chunks_of_two")
-def test_an_import_that_ends_before_its_deadline_is_complete(user_group):
-    report = imported(user_group, records(5), deadline=Deadline(9, Clock()))
-
-    assert (report.created, report.stopped_at, report.error) == (5, None, None)
-
-
 def looping_after(records):
     """Yield the records, and then never end."""
     yield from records
@@ -648,11 +623,3 @@ def test_an_import_ends_after_too_many_refused_records(user_group, monkeypatch):
         "The import was stopped at line 4 (in a JSON file, bookmark 4), because 3 "
         "records were refused."
     )
-
-
-def test_an_invalid_record_takes_time_as_well(user_group):
-    invalid = [InvalidRecord(n, "Not CSV.") for n in range(1, 10)]
-
-    report = imported(user_group, invalid, deadline=Deadline(7, Clock()))
-
-    assert (report.refused, report.stopped_at) == (5, 6)
