@@ -330,9 +330,10 @@ def _row(
         raise ValueError(problem % {"max": web_url.MAX_LENGTH})
     title = _text("title", record.title or "", MAX_TITLE_LENGTH, report)
     note = _text("note", record.note, MAX_NOTE_LENGTH, report)
-    created_at = parse_date(record.created_at)
-    if created_at is None and record.created_at not in NO_DATES:
-        report.unusable_dates += 1
+    created_at = None
+    if record.created_at not in NO_DATES:
+        created_at = parse_date(record.created_at)
+        report.unusable_dates += created_at is None
     values: dict[str, Any] = {
         "url": url,
         "url_digest": url.digest,
@@ -380,6 +381,8 @@ def _tags(tags: Sequence[str], report: Report) -> list[str]:
     """Return the tags as they are stored, and count those that are shortened
     or dropped, or have control characters.
     """
+    if not tags:
+        return []
     cleaned = []
     for tag in tags:
         trimmed = tag.strip()
