@@ -2,14 +2,10 @@
 files that they read and write.
 """
 
-import _thread
 import os
 import re
-import signal
 import stat
-import threading
 from itertools import islice
-from zipfile import ZipFile
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -17,7 +13,6 @@ from django.db import OperationalError
 
 from bookmarks import exports, imports
 from bookmarks.files import EXPORT_FORMATS, read
-from bookmarks.files.records import CollectionRecord
 from bookmarks.management.commands import export_bookmarks, import_bookmarks
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -167,24 +162,6 @@ def test_a_damaged_file_is_imported_up_to_the_damage(user_group, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "inside"), [("a.zip", "part_000000.csv"), ("A.ZIP", "Bookmarks")]
-)
-def test_the_format_of_a_zip_is_that_of_the_file_in_it(
-    user_group, tmp_path, capsys, name, inside
-):
-    content = {
-        "part_000000.csv": "url\nhttps://a/\n",
-        "Bookmarks": '{"roots": {"other": {"children": [{"url": "https://a/"}]}}}',
-    }
-    with ZipFile(tmp_path / name, "w") as archive:
-        archive.writestr(inside, content[inside])
-
-    call_command("import_bookmarks", str(tmp_path / name), *GROUP)
-
-    assert capsys.readouterr().out.startswith("1 created, 0 ")
-
-
 @pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -245,26 +222,6 @@ def test_an_import_stops_at_its_time_limit(import_file):
         CommandError, match=r"stopped after 0\.0 seconds, before line 2"
     ):
         import_file(b"url\nhttps://a/\n", "--time-limit", "0")
-
-
-def test_an_import_that_is_interrupted_ends_at_once(import_file, monkeypatch):
-    """Also if its reader loops."""
-    # A shell starts programs in the background with SIGINT ignored.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def read(*args):
-        threading.Timer(0.1, _thread.interrupt_main).start()
-        while True:
-            yield CollectionRecord(1, None)
-
-    monkeypatch.setattr(import_bookmarks, "read", read)
-
-    try:
-        with pytest.raises(CommandError, match=r"^Interrupted\.") as error:
-            import_file(b"url\n")
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert error.value.returncode == 130
 
 
 def test_an_export_keeps_the_permissions_and_a_symbolic_link(user_group, tmp_path):

@@ -4,7 +4,6 @@ import io
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
@@ -117,12 +116,6 @@ def test_the_format_is_that_of_the_query_or_else_of_the_content_type(
 )
 def test_another_content_type_is_refused(send, content_type):
     assert error_code(send(CSV, content_type), 415) == "unsupported_media_type"
-
-
-def test_an_encoded_file_is_refused(send):
-    response = send(CSV, "text/csv", headers={"HTTP_CONTENT_ENCODING": "gzip"})
-
-    assert error_code(response, 415) == "unsupported_media_type"
 
 
 def test_the_content_type_octet_stream_needs_a_format(send):
@@ -333,26 +326,6 @@ def test_a_file_that_is_sent_as_a_string_in_json_is_an_error(
     response = send(string, content_type or file_type, format=file_format)
 
     assert report_of_error(response)["created"] == 0
-
-
-def test_json_without_any_bookmark_before_its_error_is_an_error(send):
-    assert error_code(send(b"[x", "application/json"), 400) == "unreadable_file"
-
-
-@pytest.mark.parametrize(("size", "is_on_disk"), [(2**20, False), (2**20 + 1, True)])
-def test_a_body_of_more_than_a_mebibyte_is_kept_on_the_disk(
-    send, monkeypatch, size, is_on_disk
-):
-    moved = []
-    rollover = SpooledTemporaryFile.rollover
-    monkeypatch.setattr(
-        SpooledTemporaryFile,
-        "rollover",
-        lambda file: moved.append(file) or rollover(file),
-    )
-
-    assert reported(send(LINE.ljust(size)))["created"] == 1
-    assert bool(moved) == is_on_disk
 
 
 def test_a_body_that_cannot_be_stored_is_a_503(send, settings):

@@ -54,14 +54,9 @@ def read_damaged(data):
         pytest.param(
             '{"version": 1, "bookmarks": [%s], "count": 1}' % OBJECT, id="bookmarks"
         ),
-        pytest.param('{"results": [%s]}' % OBJECT, id="results"),
-        pytest.param('{"items": [%s]}' % OBJECT, id="items"),
         pytest.param(
             '[{"uri": "https://example.com/", "name": "A", "type": "url", "id": 7}]',
             id="other names",
-        ),
-        pytest.param(
-            '[{"URL": "https://example.com/", "Title": "A"}]', id="upper case"
         ),
         pytest.param(
             '[{"name": {"a": 1}, "children": [%s]}]' % OBJECT,
@@ -160,18 +155,6 @@ def test_tags_are_read_from_lists_and_texts(file_format, more, tags):
     [record] = read('{"url": "https://a/", %s}' % more, file_format)
 
     assert record.tags == tags
-
-
-@pytest.mark.parametrize("file_format", ["json", "jsonl"])
-def test_the_parts_of_a_note_are_joined_by_blank_lines(file_format):
-    more = (
-        '"highlights": [{"text": "d", "note": "e"}, {"text": "f"}], "excerpt": "c", '
-        '"description": "b", "note": "a"'
-    )
-
-    [record] = read('{"url": "https://a/", %s}' % more, file_format)
-
-    assert record.note == "a\n\nb\n\nc\n\nd\n\ne\n\nf"
 
 
 def test_at_most_1000_values_of_an_array_are_read():
@@ -314,19 +297,6 @@ def test_folders_that_refer_to_one_another_in_a_circle_end():
     assert record.collection == "A / B / A"
 
 
-def test_folders_may_be_deep():
-    for key in ("title", "name"):
-        text = OBJECT
-        # Each folder adds an object and an array, and 250 levels are allowed.
-        for _ in range(124):
-            text = folder("F", text, key=key)
-
-        [record] = read(text)
-
-        assert record[:3] == (1, URL, "A")
-        assert record.collection.startswith("F / F / F")
-
-
 # Malformed files
 
 
@@ -342,33 +312,15 @@ def test_folders_may_be_deep():
         pytest.param(
             ', {"url" "https://b/"}]', "must be separated by a colon", id="no colon"
         ),
-        pytest.param(" 1]", "after array element, I expect ',' or ']'", id="no comma"),
-        pytest.param(", x]", "invalid char in json text", id="not JSON"),
-        pytest.param(
-            ', "\\x"]',
-            "occurs before a character which it may not",
-            id="not an escape",
-        ),
-        pytest.param(
-            "] nonsense", "invalid string in json text", id="nonsense at the end"
-        ),
         pytest.param(", NaN]", "invalid char in json text", id="NaN"),
         pytest.param(
             ", 1e9999999999999999999]",
             "it contains a number that is too large",
             id="an exponent of 19 digits",
         ),
-        pytest.param(
-            ', "a\tb"]', "invalid character inside string", id="a tab in a string"
-        ),
         pytest.param(', "\ud800"]', "invalid bytes in UTF8 string", id="a surrogate"),
         pytest.param(
             b', "\xff"]', "invalid bytes in UTF8 string", id="an invalid byte"
-        ),
-        pytest.param(
-            ", " + "[" * 100_000,
-            "it is nested deeper than 250 levels",
-            id="nested arrays",
         ),
         pytest.param(
             ", " + '{"children":[' * 100_000,
