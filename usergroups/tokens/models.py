@@ -214,10 +214,11 @@ class TokenQuerySet(WritingQuerySet[T]):
         tokens = self.model._base_manager.filter(**of_owner)
         replaced = tokens.filter(pk=OuterRef("predecessor_id"))
         successors = tokens.filter(predecessor_id=OuterRef("pk")).order_by("-pk")
-        return self.annotate(
-            predecessor_digest=Subquery(replaced.values("digest")[:1]),
-            successor_digest=Subquery(successors.values("digest")[:1]),
-        )
+        digests: dict[str, Any] = {
+            "predecessor_digest": Subquery(replaced.values("digest")[:1]),
+            "successor_digest": Subquery(successors.values("digest")[:1]),
+        }
+        return self.annotate(**digests)
 
     def _everything(self) -> "TokenQuerySet[T]":
         """Return all tokens, without the filters of this queryset."""
@@ -547,8 +548,8 @@ class Token(NotedModel):
     """
 
     # Set by ``TokenQuerySet.with_lineage()``.
-    predecessor_digest: bytes | None = None
-    successor_digest: bytes | None = None
+    predecessor_digest: bytes | memoryview | None = None
+    successor_digest: bytes | memoryview | None = None
 
     owner_copies: ClassVar[tuple[str, ...]] = ()
     """The attributes of the owner that the token has as well, for an index."""
