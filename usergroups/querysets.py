@@ -111,17 +111,16 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
             return group
         now = timezone.now()
         self.record_deletions([group], now)
-        written = {"environment": environment, "created_at": now, "updated_at": now}
-        self.filter(provided_id=provided_id).update(**written)
-        for name, value in written.items():
-            setattr(group, name, value)
+        group.environment = environment
+        group.created_at = now
+        group.updated_at = now
+        group.save(update_fields=["environment", "created_at", "updated_at"])
         for relation in reverse_relations(self.model):
             tokens = relation.related_model
             if "environment" in getattr(tokens, "owner_copies", ()):
                 rows = tokens._base_manager.using(self.db)
                 of_group = rows.filter(**{relation.field.name: group})
                 of_group.update(environment=environment)
-        announce_update([group], self.db, ["environment"])
         return group
 
     def _upsert(

@@ -275,15 +275,14 @@ class BatchManager(UniqueKeyManager):
 
         Call this in a transaction.
         """
-        created = insert_rows(self, user_group, rows, now)
-        if signals.created.has_listeners(self.model):
-            bookmarks = []
-            for row in rows:
-                if row["id"] in created:
-                    bookmark = self.model(user_group=user_group, updated_at=now, **row)
-                    bookmarks.append(bookmark)
-            announce(signals.created, bookmarks, self.db)
-        return created
+        if not signals.created.has_listeners(self.model):
+            return insert_rows(self, user_group, rows, now)
+        model = self.model
+        bookmarks = [
+            model(user_group=user_group, updated_at=now, **row) for row in rows
+        ]
+        inserted = self.insert_new(user_group, bookmarks, now)
+        return {bookmark.pk for bookmark in inserted}
 
     def update_by_unique_key(
         self, user_group: UserGroup, wanted: Mapping[UniqueKey, Changes]

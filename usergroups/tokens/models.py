@@ -218,7 +218,8 @@ class TokenQuerySet(WritingQuerySet[T]):
             "predecessor_digest": Subquery(replaced.values("digest")[:1]),
             "successor_digest": Subquery(successors.values("digest")[:1]),
         }
-        return self.annotate(**digests)
+        annotated: TokenQuerySet[T] = self.annotate(**digests)
+        return annotated
 
     def _everything(self) -> "TokenQuerySet[T]":
         """Return all tokens, without the filters of this queryset."""
