@@ -687,11 +687,11 @@ class RevocationSerializer(serializers.Serializer[Revocation]):
     )
 
 
-class AccessTokenRevocationEnvelope(RevocationSerializer, Envelope):
+class AccessTokenRevocationEnvelope(Envelope, RevocationSerializer):
     pass
 
 
-class RevocationResultSerializer(RevocationSerializer, WriteResultSerializer):
+class RevocationResultSerializer(WriteResultSerializer, RevocationSerializer):
     pass
 
 
