@@ -747,7 +747,7 @@ class AccessTokenRevocationEnvelope(Envelope, RevocationSerializer):
     pass
 
 
-class RevocationResultSerializer(RevocationSerializer, WriteResultSerializer):
+class RevocationResultSerializer(WriteResultSerializer, RevocationSerializer):
     pass
 
 

@@ -120,7 +120,7 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:
         revocation = self.perform_destroy(self.get_object())
-        return self.respond(revocation._asdict())
+        return self.respond(vars(revocation))
 
     def get_queryset(self) -> QuerySet[Any]:
         return AccessToken.objects.for_write().filter(**self.token.scope)
@@ -217,7 +217,7 @@ class AccessTokenBatchRevocationView(BatchMixin, ApiTokenView):
         if revocation is None:
             return self.failed(AccessToken.DoesNotExist())
         changed = bool(revocation.revoked)
-        return {"status": 200, "changed": changed, **revocation._asdict()}
+        return {"status": 200, "changed": changed, **vars(revocation)}
 
 
 class TeamAccessTokensView(ListMixin, ApiTokenView):
