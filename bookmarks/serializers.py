@@ -51,7 +51,7 @@ from .models import (
     Bookmark,
     Collection,
 )
-from .search import MAX_QUERY_LENGTH
+from .search import MAX_QUERY_LENGTH, has_tag, has_text
 from .tags import MAX_TAG_LENGTH, MAX_TAGS, clean_tag, distinct
 
 BOOKMARK_KEY = "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"
@@ -287,6 +287,10 @@ class BookmarkListQuery(PageQuery):
     def condition(cls, name: str, value: Any) -> Q:
         if name == "url":
             return Q(url_digest=value.digest)
+        if name == "q":
+            return has_text(value)
+        if name == "tag":
+            return Q(*map(has_tag, value))
         return super().condition(name, value)
 
     def validate_tag(self, tags: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -27,6 +28,7 @@ from .models import (
     UserGroup,
     is_data_source,
 )
+from .querysets import name_begins_with
 from .tokens.serializers import TokenEnvelope
 from .user_group_errors import TooOld
 
@@ -245,6 +247,12 @@ class UserGroupListQuery(PageQuery):
             "although more follow: request `next` until it is null."
         ),
     )
+
+    @classmethod
+    def condition(cls, name: str, value: Any) -> Q:
+        if name == "name":
+            return Q(name_begins_with(value))
+        return super().condition(name, value)
 
 
 class UserGroupListEnvelope(PageEnvelope):

@@ -11,11 +11,12 @@ from typing import Any, TypeVar, cast
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
-from rest_framework.serializers import ListSerializer, Serializer
+from rest_framework.serializers import ListSerializer
 
 from .envelopes import (
     FailureTypeField,
     ProblemSerializer,
+    SerializerClass,
     SuccessField,
     represent_the_same,
 )
@@ -197,29 +198,24 @@ class ResultsField(serializers.Field[Iterable[Result], object, list[Result], obj
         return represented
 
 
-def valid(items: Iterable[T | FailedItem]) -> list[T]:
-    """Return the validated data of the valid items of a BatchField."""
-    return [item for item in items if not isinstance(item, FailedItem)]
+def valid_items(items: Iterable[T | FailedItem | Exception]) -> list[T]:
+    """Return the items that have not failed yet."""
+    return [item for item in items if not isinstance(item, (FailedItem, Exception))]
 
 
-def results(items: Iterable[object], valid_results: Iterable[Result]) -> list[Result]:
-    """Return the results of all items of a BatchField.
-
-    The result of an invalid item is the item itself, a FailedItem.
-    ``valid_results`` has the results of the valid items in their order.
-    """
-    remaining = iter(valid_results)
-    all_results: list[Result] = []
-    for item in items:
-        result = item if isinstance(item, FailedItem) else next(remaining)
-        all_results.append(result)
-    return all_results
+def with_outcomes(items: Iterable[object], outcomes: Iterable[object]) -> list[object]:
+    """Return the items with these outcomes in place of the ``valid_items``."""
+    remaining = iter(outcomes)
+    return [
+        item if isinstance(item, (FailedItem, Exception)) else next(remaining)
+        for item in items
+    ]
 
 
 @cache
 def with_serializer(
-    answer: type[Serializer[Any]], serializer: type[Serializer[Any]]
-) -> type[Serializer[Any]]:
+    answer: SerializerClass, serializer: SerializerClass
+) -> SerializerClass:
     """Return an envelope in which ``serializer`` takes the place of that of the
     same objects, also in lists and in results of batches.
 

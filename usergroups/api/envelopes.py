@@ -19,7 +19,8 @@ from rest_framework.serializers import Serializer
 
 from .errors import Failure, Problem
 
-SerializerClass = type[Serializer[Any]]
+AnySerializer = Serializer[Any]
+SerializerClass = type[AnySerializer]
 
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")

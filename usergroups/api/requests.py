@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from ipaddress import IPv6Address, ip_address
 from types import MappingProxyType
-from typing import Any
 from urllib.parse import parse_qsl
 
 from django.contrib.auth.models import AnonymousUser
@@ -27,10 +26,9 @@ from rest_framework.exceptions import (
 )
 from rest_framework.fields import get_error_detail
 from rest_framework.request import Request
-from rest_framework.serializers import Serializer
 
 from . import conf
-from .envelopes import represent_the_same
+from .envelopes import AnySerializer, SerializerClass, represent_the_same
 from .errors import MAX_PROBLEMS, BadRequest
 from .limits import Deadline
 from .strict_json import check_storable
@@ -136,12 +134,6 @@ class APIRequest(Request):
         return parameters
 
 
-def check_query_length(request: Request, limit: int) -> None:
-    """Raise ParseError if the query string is longer than ``limit`` bytes."""
-    if len(request.META.get("QUERY_STRING", "")) > limit:
-        raise ParseError(f"The query string is longer than {limit} bytes.")
-
-
 class RepeatedParameter(ValidationError):
     """The query string has a parameter more than once that takes one value."""
 
@@ -175,7 +167,7 @@ def check_names(names: Iterable[str], known: Collection[str], kind: str) -> None
         raise UnknownName(unknown[: MAX_PROBLEMS + 1], known, kind)
 
 
-def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> None:
+def check_fields(data: Mapping[str, object], serializer: AnySerializer) -> None:
     """Raise ValidationError for fields with values that cannot be stored, or
     else for fields that the serializer does not know, because a misspelt one
     must not be lost.
@@ -196,7 +188,7 @@ NOT_AN_OBJECT = "The body is not a JSON object."
 
 @cache
 def known_fields(
-    serializer: type[Serializer[Any]], represented: type[Serializer[Any]] | None = None
+    serializer: SerializerClass, represented: SerializerClass | None = None
 ) -> Mapping[str, object]:
     """Return the fields that a body of this class may have, by name.
 
@@ -206,7 +198,7 @@ def known_fields(
     serializer of the view, if it is for the same object.
     """
     fields = {**serializer().fields}
-    answer: type[Serializer[Any]] | None = getattr(serializer, "answer", None)
+    answer: SerializerClass | None = getattr(serializer, "answer", None)
     if answer is not None:
         fields = {**answer().fields, **fields}
         if represented is not None and represent_the_same(answer, represented):
@@ -215,7 +207,7 @@ def known_fields(
 
 
 def _unstorable_fields(
-    data: Mapping[str, object], serializer: Serializer[Any]
+    data: Mapping[str, object], serializer: AnySerializer
 ) -> dict[str, list[ErrorDetail]]:
     """Return an error for each path whose value cannot be stored, but stop
     after more errors than a response may have.

@@ -4,15 +4,17 @@ import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rest_framework.serializers import Serializer
+
+from .envelopes import AnySerializer, SerializerClass
 
 
 class Pooled(NamedTuple):
     """A serializer with the state in which it was created."""
 
-    serializer: Serializer[Any]
+    serializer: AnySerializer
     state: Mapping[str, object]
 
 
@@ -26,7 +28,7 @@ class SerializerPool(threading.local):
     def __init__(self) -> None:
         self._free: dict[tuple[type, bool], list[Pooled]] = defaultdict(list)
 
-    def take(self, serializer_class: type[Serializer[Any]], partial: bool) -> Pooled:
+    def take(self, serializer_class: SerializerClass, partial: bool) -> Pooled:
         """Return a serializer of this class that nobody else uses until it is
         given back.
         """
@@ -48,7 +50,7 @@ class SerializerPool(threading.local):
 
 
 @cache
-def is_reusable(serializer_class: type[Serializer[Any]]) -> bool:
+def is_reusable(serializer_class: SerializerClass) -> bool:
     """Return whether all serializers of the class have the same fields.
 
     One of the host may choose them in these methods.

@@ -4,16 +4,14 @@ rotate it.
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.utils.encoding import escape_uri_path
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.serializers import Serializer
 
-from usergroups.api.views import BaseAPIView
+from usergroups.api.envelopes import AnySerializer
+from usergroups.api.views import BaseAPIView, CreateMixin
 
 from .authentication import TokenAuthentication
 from .models import Token, TooManyRotations, TooManyTokens
@@ -39,24 +37,19 @@ class TokenView(BaseAPIView):
     """
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        authenticators = super().get_authenticators()
         # drf-spectacular may describe the view without a request.
         method = getattr(self.request, "method", None)
         large_owner_fields = self.large_owner_fields.get(method, ())
-        for authenticator in authenticators:
-            if isinstance(authenticator, TokenAuthentication):
-                authenticator.large_owner_fields = large_owner_fields
-        return authenticators
-
-    def perform_authentication(self, request: Request) -> None:
-        # Without a valid token, DRF sets the host's UNAUTHENTICATED_TOKEN,
-        # which may be any object.
-        if not isinstance(request.auth, Token):
-            self.refuse_credentials(request)
+        return [
+            kind(large_owner_fields)
+            if issubclass(kind, TokenAuthentication)
+            else kind()
+            for kind in self.authentication_classes
+        ]
 
 
-class RotateTokenView(TokenView):
-    """A view whose method ``post`` calls ``rotate``.
+class RotateTokenView(CreateMixin, TokenView):
+    """Issues a successor of the token of the request.
 
     Its path is that of a view that describes the token, and ``/rotate``.
     """
@@ -64,6 +57,7 @@ class RotateTokenView(TokenView):
     request_serializers = {"POST": TokenRotationSerializer}
     response_serializers = {"POST": SuccessorEnvelope}
     serializer_class = TokenSerializer
+    object_name = "token"
     errors = {
         # The token is no longer active, or already has a successor.
         ObjectDoesNotExist: AlreadyRotated,
@@ -71,17 +65,10 @@ class RotateTokenView(TokenView):
         TooManyRotations: TooManyRotationsOfToken,
     }
 
-    def rotate(self, request: Request) -> Response:
-        """Rotate the token of the request, and return a response with its
-        successor.
-        """
-        serializer = self.get_valid_serializer()
-        self.perform_create(serializer)
-        location = escape_uri_path(self.request.path).rpartition("/")[0]
-        successor = serializer.instance
-        return self.respond({"token": successor}, status=201, location=location)
+    def location_of(self, instance: Token) -> str:
+        return escape_uri_path(self.request.path).rpartition("/")[0]
 
-    def perform_create(self, serializer: Serializer[Any]) -> None:
+    def perform_create(self, serializer: AnySerializer) -> None:
         """Rotate the token.
 
         Raises DoesNotExist, TooManyTokens or TooManyRotations.
