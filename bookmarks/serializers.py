@@ -20,7 +20,7 @@ from usergroups.api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from usergroups.api.envelopes import Envelope, FailureSerializer
+from usergroups.api.envelopes import Envelope, Examples, FailureSerializer
 from usergroups.api.fields import (
     OfRow,
     StrictBooleanField,
@@ -592,7 +592,7 @@ MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
 class NewAccessTokenSerializer(serializers.Serializer[Any]):
     """The fields of new access tokens."""
 
-    examples = {"name": "Browser extension", "expires_in": 2_592_000}
+    examples: Examples = {"name": "Browser extension", "expires_in": 2_592_000}
 
     name = TextField(
         required=False,
@@ -645,7 +645,7 @@ class AccessTokenIdsSerializer(serializers.Serializer[Any]):
 class AccessTokenSerializer(serializers.Serializer[AccessToken]):
     """An access token, without its secret."""
 
-    examples = {
+    examples: Examples = {
         "id": DIGEST,
         "name": "Browser extension",
         "hint": "bma_4Hk6",

@@ -14,7 +14,7 @@ from .api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from .api.envelopes import Envelope, open_enumeration
+from .api.envelopes import Envelope, Examples, open_enumeration
 from .api.errors import MAX_PROBLEMS
 from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
 from .api.pagination import DELETED, CursorField, PageEnvelope, PageQuery
@@ -64,7 +64,6 @@ class MappingField(ObjectField):
     def to_internal_value(self, data: object) -> dict[str, object]:
         mapping = super().to_internal_value(data)
         problems: dict[str, Any] = {}
-        max_problems = self.context.get("max_problems", MAX_PROBLEMS)
         for key, value in mapping.items():
             # Call DRF's validation only for values that it refuses. A mapping
             # of 1 MiB may have 130,000 values, and to validate all would take
@@ -75,7 +74,7 @@ class MappingField(ObjectField):
                 self.child.run_validation(value)
             except serializers.ValidationError as error:
                 problems[key] = error.detail
-                if len(problems) > max_problems:
+                if len(problems) > MAX_PROBLEMS:
                     break
         if problems:
             raise serializers.ValidationError(problems)
@@ -97,7 +96,7 @@ SEND_IN_QUERY = {
 class UserGroupIdSerializer(serializers.Serializer[None]):
     """The id of a user group."""
 
-    examples = {"user_group_id": "example_1"}
+    examples: Examples = {"user_group_id": "example_1"}
 
     user_group_id = TextField(**ID)
 
@@ -105,7 +104,7 @@ class UserGroupIdSerializer(serializers.Serializer[None]):
 class UserGroupIdQuery(serializers.Serializer[None]):
     """The id of a user group in the query string."""
 
-    examples = UserGroupIdSerializer.examples
+    examples: Examples = UserGroupIdSerializer.examples
 
     user_group_id = TextField(**ID, error_messages=SEND_IN_QUERY)
 

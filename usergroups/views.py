@@ -55,7 +55,7 @@ class ApiTokenView(TokenView):
     def get_queryset(self) -> QuerySet[Any]:
         return self.user_groups
 
-    def location_of(self, instance: UserGroup) -> str:
+    def location_of(self, instance: Any) -> str:
         """Return the path of the request with the id of this user group in the
         query string.
         """

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django.db import IntegrityError
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.utils.encoding import escape_uri_path
 from django.utils.functional import cached_property
 from rest_framework.request import Request
@@ -94,7 +94,7 @@ class AccessTokenView(TokenView):
             return False
         return not self.collections.for_write().contains(self.collection)
 
-    def location_of(self, instance: Model) -> str:
+    def location_of(self, instance: Any) -> str:
         return self.path_of(instance.pk)
 
     def path_of(self, key: UUID | str) -> str:

@@ -61,7 +61,7 @@ class AccessTokensView(ListMixin, CreateMixin, ApiTokenView):
         TooManyTokens: bookmark_errors.TooManyAccessTokens,
     }
 
-    def location_of(self, instance: AccessToken) -> str:
+    def location_of(self, instance: Any) -> str:
         # The list of its tokens, because a single one cannot be read.
         return super().location_of(instance.user_group)
 

@@ -1,6 +1,8 @@
 """The operations on many bookmarks."""
 
+from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from drf_spectacular.utils import extend_schema_view
@@ -77,7 +79,7 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
         ids = [item.get("collection") for item in items]
         manager = Collection.objects.on_db_for_write()
         collections = manager.find_by_ids(self.user_group, ids)
-        resolved: list[BookmarkFields | Exception] = []
+        resolved: list[Any] = []
         for item, public_id in zip(items, ids, strict=True):
             if public_id is None:
                 resolved.append(item)
@@ -87,7 +89,7 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
                 resolved.append(bookmark_errors.InvalidCollection())
         return resolved
 
-    def respond_results(self, results: list[Result]) -> Response:
+    def respond_results(self, results: Sequence[Result]) -> Response:
         return self.respond({"user_group": self.user_group, "results": results})
 
     def result(self, outcome: Stored) -> Result:
@@ -152,8 +154,8 @@ class BookmarkLookupView(BatchMixin, BookmarkAPIView):
         TooManyFound: bookmark_errors.TooManyBookmarksFound,
     }
 
-    def perform_batch(self, items: list[Any]) -> list[list[str]]:
+    def perform_batch(self, items: list[Any]) -> list[list[UUID]]:
         return Bookmark.objects.find_by_urls(self.user_group, items)
 
-    def result(self, outcome: list[str]) -> Result:
+    def result(self, outcome: list[UUID]) -> Result:
         return {"ids": outcome, "status": 200}

@@ -22,6 +22,9 @@ from .errors import Failure, Problem
 AnySerializer = Serializer[Any]
 SerializerClass = type[AnySerializer]
 
+Examples = Mapping[str, object]
+"""Examples of the values of a serializer's fields, its attribute ``examples``."""
+
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
 class SuccessField(serializers.Field[object, object, int, object]):

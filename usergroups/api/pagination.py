@@ -36,7 +36,7 @@ from rest_framework.request import Request
 from usergroups.db.bounded_reads import Comparison, compare_positions, number_to_read
 
 from . import strict_json
-from .envelopes import Envelope
+from .envelopes import Envelope, Examples
 
 if TYPE_CHECKING:
     from .views import ListMixin
@@ -162,7 +162,7 @@ class Order(models.TextChoices):
 class PageQuery(serializers.Serializer[None]):
     """The query parameters of a list. Each list has a subclass of its own."""
 
-    examples = {"limit": 50, "order": "newest"}
+    examples: Examples = {"limit": 50, "order": "newest"}
 
     # A subclass adds its ``cursor``.
     order = serializers.ChoiceField(

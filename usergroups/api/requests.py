@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from ipaddress import IPv6Address, ip_address
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import parse_qsl
 
 from django.contrib.auth.models import AnonymousUser
@@ -208,7 +209,7 @@ def known_fields(
 
 def _unstorable_fields(
     data: Mapping[str, object], serializer: AnySerializer
-) -> dict[str, list[ErrorDetail]]:
+) -> dict[str, Any]:
     """Return an error for each path whose value cannot be stored, but stop
     after more errors than a response may have.
 
@@ -220,7 +221,7 @@ def _unstorable_fields(
         (name, None if hasattr(serializer.fields.get(name), "has_results") else value)
         for name, value in data.items()
     ]
-    problems: dict[str, list[ErrorDetail]] = {}
+    problems: dict[str, Any] = {}
     try:
         check_storable(dict(values))
     except DjangoValidationError:

@@ -239,8 +239,10 @@ class BaseAPIView(GenericAPIView[Any]):
         if self.documented_method == "HEAD":
             self.documented_method = "GET"
         super().initial(request, *args, **kwargs)
-        if request.META.get("QUERY_STRING"):
-            self.check_query(self.request)
+        # A view of a host without serializers may have any parameters.
+        has_serializers = self.request_serializers or self.response_serializers
+        if has_serializers and request.META.get("QUERY_STRING"):
+            _ = self.query_data
         self.limit_calls_in_progress(self.request)
         actor.set(request.auth)
 
@@ -275,7 +277,7 @@ class BaseAPIView(GenericAPIView[Any]):
         Raises Throttled. The body has not been read yet. A costly call waits
         for that limit first, so that the other calls of its owner go on.
         """
-        token = request.auth
+        token: Any = request.auth
         limits: list[tuple[ConcurrencyLimit, Hashable]] = [(ANY_CALLS, token.owner_key)]
         if self.is_costly(request):
             limits.insert(0, (COSTLY_CALLS, token.team_id))
@@ -298,26 +300,6 @@ class BaseAPIView(GenericAPIView[Any]):
             has_body = self.documented_method not in self.methods_with_query
             return has_body and "wsgi.input_terminated" in request.META
         return size > LARGE_BODY_SIZE
-
-    def check_query(self, request: APIRequest) -> None:
-        """Raise ValidationError for unknown and for repeated query parameters.
-
-        A method without serializers may have any parameters.
-        """
-        method = self.documented_method
-        known: Mapping[str, object] = {}
-        if self.has_query(method):
-            known = known_fields(self.request_serializers[method])
-        elif method not in {*self.request_serializers, *self.response_serializers}:
-            return
-        check_names(request.query_params, known, PARAMETER)
-        repeated = []
-        for name, values in request.query_params.lists():
-            takes_list = isinstance(known[name], ListField)
-            if len(values) > 1 and not takes_list:
-                repeated.append(name)
-        if repeated:
-            raise RepeatedParameter(repeated)
 
     def finalize_response(
         self, request: Request, response: Response, *args: object, **kwargs: object
@@ -351,7 +333,8 @@ class BaseAPIView(GenericAPIView[Any]):
         """
         if self.request.auth is None:
             return error
-        model, key = self.request.auth.owner_key
+        token: Any = self.request.auth
+        model, key = token.owner_key
         owners = model._default_manager.using(router.db_for_write(model))
         if owners.filter(pk=key).exists():
             return error
@@ -424,25 +407,34 @@ class BaseAPIView(GenericAPIView[Any]):
         """
         data: object
         if self.documented_method in self.methods_with_query:
-            data = self.get_query_data()
+            data = self.query_data
         else:
             data = self.request.data
         serializer = self.get_serializer(data=data)
         serializer.is_valid(raise_exception=True)
         return serializer
 
-    def get_query_data(self) -> dict[str, str | list[str]]:
+    @cached_property
+    def query_data(self) -> dict[str, str | list[str]]:
         """Return the query parameters as data for a serializer: a list for a
         ListField, and the only value for any other field.
 
-        With the dictionary of Django, DRF would read the data as that of an
-        HTML form.
+        Raises ValidationError for unknown and for repeated parameters. With the
+        dictionary of Django, DRF would read the data as that of an HTML form.
         """
-        fields = known_fields(self.request_serializers[self.documented_method])
+        known: Mapping[str, object] = {}
+        if self.has_query(self.documented_method):
+            known = known_fields(self.request_serializers[self.documented_method])
+        check_names(self.request.query_params, known, PARAMETER)
         data: dict[str, str | list[str]] = {}
+        repeated = []
         for name, values in self.request.query_params.lists():
-            is_list = isinstance(fields.get(name), ListField)
-            data[name] = values if is_list else values[-1]
+            is_list = isinstance(known[name], ListField)
+            data[name] = values if is_list else values[0]
+            if len(values) > 1 and not is_list:
+                repeated.append(name)
+        if repeated:
+            raise RepeatedParameter(repeated)
         return data
 
     def get_envelope_class(self, method: str) -> SerializerClass:
@@ -509,7 +501,7 @@ class ListMixin(BaseAPIView):
         return self.list(request)
 
     @cached_property
-    def paginator(self) -> KeysetPagination:  # type: ignore[override]
+    def paginator(self) -> KeysetPagination:
         return self.pagination_class()
 
     def list(self, request: Request) -> Response:

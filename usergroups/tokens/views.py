@@ -65,7 +65,7 @@ class RotateTokenView(CreateMixin, TokenView):
         TooManyRotations: TooManyRotationsOfToken,
     }
 
-    def location_of(self, instance: Token) -> str:
+    def location_of(self, instance: object) -> str:
         return escape_uri_path(self.request.path).rpartition("/")[0]
 
     def perform_create(self, serializer: AnySerializer) -> None:
