@@ -26,6 +26,7 @@ from usergroups.api.fields import (
     StrictBooleanField,
     StrictIntegerField,
     TextField,
+    TextOfRow,
     TimestampField,
 )
 from usergroups.api.pagination import CursorField, PageEnvelope, PageQuery
@@ -136,10 +137,6 @@ class PastTimestampField(TimestampField):
         if time > timezone.now():
             self.fail("in_future")
         return time
-
-
-class TextOfRow(OfRow, serializers.CharField):
-    """A text of a bookmark."""
 
 
 class ListOfRow(OfRow, serializers.ListField):

@@ -16,7 +16,14 @@ from .api.batches import (
 )
 from .api.envelopes import Envelope, Examples, open_enumeration
 from .api.errors import MAX_PROBLEMS
-from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
+from .api.fields import (
+    IntegerOfRow,
+    ObjectField,
+    StoredObjectField,
+    TextField,
+    TextOfRow,
+    TimestampField,
+)
 from .api.pagination import DELETED, CursorField, PageEnvelope, PageQuery
 from .deletion_log import UserGroupDeletion, oldest_recorded_time
 from .models import (
@@ -140,18 +147,16 @@ class UserGroupSerializer(serializers.Serializer[UserGroup]):
         "api_environment_tag": "Customer",
     }
 
-    team_id = serializers.IntegerField(
+    team_id = IntegerOfRow(
         help_text="The id of the team that the user group belongs to."
     )
-    token = serializers.CharField(
+    token = TextOfRow(
         help_text=(
             "The user group token. Store it and use it to render embedded dashboards."
         )
     )
-    name = serializers.CharField()
-    provided_id = serializers.CharField(
-        help_text="Your own identifier, sent as `user_group_id`."
-    )
+    name = TextOfRow()
+    provided_id = TextOfRow(help_text="Your own identifier, sent as `user_group_id`.")
     properties = StoredObjectField(allow_null=True)
     api_environment_tag = EnvironmentField(
         source="environment",

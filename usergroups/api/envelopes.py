@@ -34,6 +34,9 @@ class SuccessField(serializers.Field[object, object, int, object]):
         # "*", because the serialized dict has no such key
         super().__init__(source="*", **kwargs)
 
+    def get_attribute(self, instance: object) -> object:
+        return instance
+
     def to_representation(self, value: object) -> int:
         return 1
 

@@ -59,6 +59,14 @@ class OfRow:
         return getattr(instance, self.source)  # type: ignore[attr-defined]
 
 
+class TextOfRow(OfRow, serializers.CharField):
+    """A text of a row."""
+
+
+class IntegerOfRow(OfRow, serializers.IntegerField):
+    """An integer of a row."""
+
+
 class StrictBooleanField(serializers.BooleanField):
     """The JSON value true or false.
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from ipaddress import IPv6Address, ip_address
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
@@ -162,7 +163,7 @@ def check_names(names: Iterable[str], known: Collection[str], kind: str) -> None
 
     ``kind`` is PARAMETER or FIELD.
     """
-    unknown = [name for name in names if name not in known]
+    unknown = [*filterfalse(known.__contains__, names)]
     if unknown:
         # One more than a response may have shows that there are too many.
         raise UnknownName(unknown[: MAX_PROBLEMS + 1], known, kind)
@@ -176,9 +177,15 @@ def check_fields(data: Mapping[str, object], serializer: AnySerializer) -> None:
     # A parser of the host may return anything.
     if not isinstance(data, dict):
         raise ParseError(NOT_AN_OBJECT)
-    problems = _unstorable_fields(data, serializer)
-    if problems:
-        raise ValidationError(problems)
+    values = {**data}
+    for name in data:
+        # A BatchField reports the errors of its items in their results.
+        if hasattr(serializer.fields.get(name), "has_results"):
+            values[name] = None
+    try:
+        check_storable(values)
+    except DjangoValidationError:
+        raise ValidationError(_unstorable_fields(values)) from None
     view = serializer.context.get("view")
     represented = view.get_serializer_class() if view is not None else None
     check_names(data, known_fields(type(serializer), represented), FIELD)
@@ -207,41 +214,31 @@ def known_fields(
     return dict(sorted(fields.items()))
 
 
-def _unstorable_fields(
-    data: Mapping[str, object], serializer: AnySerializer
-) -> dict[str, Any]:
+def _unstorable_fields(values: Mapping[str, object]) -> dict[str, Any]:
     """Return an error for each path whose value cannot be stored, but stop
     after more errors than a response may have.
 
     A path has the names of a field and of a key or an item in it. Paths are not
     longer, so that a long key is in only a few of them.
     """
-    # A BatchField reports the errors of its items in their results.
-    values = [
-        (name, None if hasattr(serializer.fields.get(name), "has_results") else value)
-        for name, value in data.items()
-    ]
     problems: dict[str, Any] = {}
-    try:
-        check_storable(dict(values))
-    except DjangoValidationError:
-        for path, value in _values_by_path(values):
-            try:
-                check_storable(value)
-            except DjangoValidationError as error:
-                problems[path] = get_error_detail(error)
-            if len(problems) > MAX_PROBLEMS:
-                break
+    for path, value in _values_by_path(values):
+        try:
+            check_storable(value)
+        except DjangoValidationError as error:
+            problems[path] = get_error_detail(error)
+        if len(problems) > MAX_PROBLEMS:
+            break
     return problems
 
 
 def _values_by_path(
-    values: Iterable[tuple[str, object]],
+    values: Mapping[str, object],
 ) -> Iterator[tuple[str, object]]:
     """Yield the keys and values of an object, and those directly in its
     values, with their paths.
     """
-    for name, value in values:
+    for name, value in values.items():
         yield name, name
         if isinstance(value, dict):
             for key, item in value.items():

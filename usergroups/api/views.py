@@ -65,7 +65,7 @@ from .requests import (
     etag,
     known_fields,
 )
-from .serializer_pool import Pooled, is_reusable, pool
+from .serializer_pool import Pooled, pool
 from .strict_json import CompactJSONRenderer
 from .throttling import TokenThrottle
 
@@ -359,7 +359,8 @@ class BaseAPIView(GenericAPIView[Any]):
             return serializer_class(*args, **kwargs)
         method = self.documented_method
         data = kwargs["data"]
-        serializer = self.reuse(
+        serializer = pool.take(
+            self.pooled,
             self.request_serializers[method],
             kwargs["context"],
             kwargs.get("partial", method == "PATCH"),
@@ -369,23 +370,6 @@ class BaseAPIView(GenericAPIView[Any]):
             check_fields(data, serializer)
         serializer.initial_data = data
         return serializer
-
-    def reuse(
-        self,
-        serializer_class: SerializerClass,
-        context: Mapping[str, Any],
-        partial: bool = False,
-    ) -> AnySerializer:
-        """Return a serializer of this class that earlier requests may have
-        used.
-        """
-        if not is_reusable(serializer_class):
-            return serializer_class(context=context, partial=partial)
-        pooled = pool.take(serializer_class, partial)
-        self.pooled.append(pooled)
-        # that of DRF's argument ``context``
-        vars(pooled.serializer)["_context"] = context
-        return pooled.serializer
 
     @cached_property
     def valid_serializer(self) -> AnySerializer:
@@ -462,12 +446,10 @@ class BaseAPIView(GenericAPIView[Any]):
         if location is not None:
             headers["Location"] = location
         envelope = self.get_envelope_class(self.documented_method)
-        serializer = self.reuse(envelope, self.get_serializer_context())
+        context = self.get_serializer_context()
+        serializer = pool.take(self.pooled, envelope, context)
         data = serializer.to_representation(fields)
         return Response(data, status, headers=headers)
-
-    def respond_object(self, found: object) -> Response:
-        return self.respond({self.object_name: found}, found)
 
     def has_object_permissions(self) -> bool:
         """Return whether a permission of the view checks objects."""
@@ -554,13 +536,16 @@ class ObjectMixin(BaseAPIView):
     """Returns the object of the request. Raises DoesNotExist."""
 
     def retrieve(self, request: Request) -> Response:
-        return self.respond_object(self.get_object())
+        found = self.get_object()
+        return self.respond({self.object_name: found}, found)
 
     def update(self, request: Request) -> Response:
         serializer = self.valid_serializer
         serializer.instance = self.check_object("perform_update")
         self.perform_update(serializer)
-        return self.respond_object(serializer.instance)
+        return self.respond(
+            {self.object_name: serializer.instance}, serializer.instance
+        )
 
     def destroy(self, request: Request) -> Response:
         self.perform_destroy(self.check_object("perform_destroy"))
@@ -648,9 +633,9 @@ def checks_objects(permission: Any) -> bool:
     """Return whether a permission, which may be composed of others, has a
     ``has_object_permission`` of its own.
     """
-    operands = [getattr(permission, name, None) for name in ("op1", "op2")]
-    if any(operands):
-        return any(map(checks_objects, filter(None, operands)))
+    operands = {"op1", "op2"} & vars(permission).keys()
+    if operands:
+        return any(checks_objects(getattr(permission, name)) for name in operands)
     checks = getattr(type(permission), "has_object_permission", None)
     return checks is not BasePermission.has_object_permission
 

@@ -40,12 +40,11 @@ class TokenView(BaseAPIView):
         # drf-spectacular may describe the view without a request.
         method = getattr(self.request, "method", None)
         large_owner_fields = self.large_owner_fields.get(method, ())
-        return [
-            kind(large_owner_fields)
-            if issubclass(kind, TokenAuthentication)
-            else kind()
-            for kind in self.authentication_classes
-        ]
+        authenticators: list[BaseAuthentication] = []
+        for kind in self.authentication_classes:
+            is_of_tokens = issubclass(kind, TokenAuthentication)
+            authenticators.append(kind(large_owner_fields) if is_of_tokens else kind())
+        return authenticators
 
 
 class RotateTokenView(CreateMixin, TokenView):
