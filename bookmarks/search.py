@@ -7,7 +7,6 @@ limited amount of text.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Func, Q, TextField, Value
@@ -29,13 +28,13 @@ WITHOUT_INDEX = {
 """The filters that no index supports in the order by each time field."""
 
 
-def searched_size(filters: Mapping[str, Any]) -> Combinable:
+def searched_size(filters: Mapping[str, object]) -> Combinable:
     """Return the number of bytes to search in a bookmark."""
     size: Combinable = Value(0)
     if "q" in filters:
         size += StoredSize(*LARGE_FIELDS)
-    tags = filters.get("tag", [])
-    if tags:
+    tags = filters.get("tag")
+    if isinstance(tags, list):
         size += StoredSize("tags") * len(tags)
     return size
 
@@ -89,7 +88,7 @@ class Lowercase(Func):
     output_field = TextField()
 
     def as_sqlite(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: object
     ) -> tuple[str, tuple[str | int, ...]]:
         return self.as_sql(compiler, connection, function="bookmarks_lower", **context)
 

@@ -2,6 +2,7 @@
 tokens.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,7 +21,12 @@ from usergroups.api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from usergroups.api.envelopes import Envelope, Examples, FailureSerializer
+from usergroups.api.envelopes import (
+    AnySerializer,
+    Envelope,
+    Examples,
+    FailureSerializer,
+)
 from usergroups.api.fields import (
     OfRow,
     StrictBooleanField,
@@ -62,7 +68,7 @@ DIGEST = "9b1d8c0f5f0a4e6d8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f"
 
 
 @extend_schema_field({"type": "string", "example": COLLECTION_KEY})
-class CollectionIdField(serializers.Field[str | None, Any, str, Any]):
+class CollectionIdField(serializers.Field[str | None, object, str, object]):
     """The id of a collection, which the view looks up.
 
     Only a string can be the id of a collection.
@@ -70,7 +76,7 @@ class CollectionIdField(serializers.Field[str | None, Any, str, Any]):
 
     default_error_messages = {"does_not_exist": NO_SUCH_COLLECTION}
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: object) -> str | None:
         if not isinstance(data, str):
             self.fail("does_not_exist")
         return data
@@ -83,7 +89,7 @@ class CollectionFilterField(CollectionIdField):
     for no collection.
     """
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: object) -> str | None:
         return super().to_internal_value(data) or None
 
 
@@ -93,7 +99,7 @@ class URLField(TextField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=web_url.MAX_LENGTH, **kwargs)
 
-    def to_internal_value(self, data: Any) -> web_url.WebURL:
+    def to_internal_value(self, data: object) -> web_url.WebURL:
         text = super().to_internal_value(data)
         try:
             return web_url.clean(text)
@@ -111,12 +117,12 @@ class TagsField(serializers.ListField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_TAGS, **kwargs)
 
-    def run_child_validation(self, data: Any) -> list[str]:
+    def run_child_validation(self, data: Sequence[object]) -> list[str]:
         # DRF would check this after validating all tags.
         if len(data) > MAX_TAGS:
             self.fail("max_length", max_length=MAX_TAGS)
         tags = []
-        problems: dict[Any, Any] = {}
+        problems: dict[int, Any] = {}
         for index, tag in enumerate(data):
             try:
                 tags.append(clean_tag(tag))
@@ -132,7 +138,7 @@ class PastTimestampField(TimestampField):
 
     default_error_messages = {"in_future": IN_FUTURE}
 
-    def to_internal_value(self, value: Any) -> datetime:
+    def to_internal_value(self, value: object) -> datetime:
         time = super().to_internal_value(value)
         if time > timezone.now():
             self.fail("in_future")
@@ -175,7 +181,7 @@ class BookmarkSerializer(serializers.Serializer[Bookmark]):
     updated_at = TimeOfRow(help_text="When the bookmark was last changed.")
 
 
-class BookmarkUpdateSerializer(serializers.Serializer[Any]):
+class BookmarkUpdateSerializer(AnySerializer):
     """Changes of a bookmark. Omitted fields stay unchanged."""
 
     answer = BookmarkSerializer
@@ -299,7 +305,7 @@ class BookmarkListEnvelope(PageEnvelope):
     bookmarks = BookmarkSerializer(many=True)
 
 
-class BookmarkBatchSerializer(serializers.Serializer[Any]):
+class BookmarkBatchSerializer(AnySerializer):
     bookmarks = BatchField(child=BookmarkCreateSerializer())
     # DRF removes fields from the class
     update = StrictBooleanField(  # type: ignore[assignment]
@@ -320,7 +326,7 @@ class BookmarkBatchEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
 
 
-class BookmarkIdsSerializer(serializers.Serializer[Any]):
+class BookmarkIdsSerializer(AnySerializer):
     """The ids of bookmarks."""
 
     examples = {"ids": [BOOKMARK_KEY]}
@@ -345,7 +351,7 @@ class BookmarkMoveEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
 
 
-class BookmarkLookupSerializer(serializers.Serializer[Any]):
+class BookmarkLookupSerializer(AnySerializer):
     """URLs that may have bookmarks."""
 
     examples = {"urls": [BookmarkSerializer.examples["url"]]}
@@ -380,7 +386,7 @@ class CollectionSerializer(serializers.Serializer[Collection]):
     updated_at = TimestampField(help_text="When the collection was last changed.")
 
 
-class CollectionWriteSerializer(serializers.Serializer[Any]):
+class CollectionWriteSerializer(AnySerializer):
     """A new collection, or changes of a collection."""
 
     answer = CollectionSerializer
@@ -439,7 +445,7 @@ class DeletionListEnvelope(PageEnvelope):
     deletions = DeletionSerializer(many=True)
 
 
-class ImportQuery(serializers.Serializer[Any]):
+class ImportQuery(AnySerializer):
     """The query parameters of an import."""
 
     examples = {"format": "html", "update": False}
@@ -466,7 +472,7 @@ class ImportQuery(serializers.Serializer[Any]):
     )
 
 
-class RefusalSerializer(serializers.Serializer[Any]):
+class RefusalSerializer(AnySerializer):
     examples = {"reason": web_url.NO_SCHEME, "lines": [88]}
 
     reason = serializers.CharField(
@@ -484,7 +490,7 @@ class RefusalSerializer(serializers.Serializer[Any]):
     )
 
 
-class LeftOutSerializer(serializers.Serializer[Any]):
+class LeftOutSerializer(AnySerializer):
     examples = {"name": "icon"}
 
     name = serializers.CharField(
@@ -497,7 +503,7 @@ class LeftOutSerializer(serializers.Serializer[Any]):
     )
 
 
-class ReportSerializer(serializers.Serializer[Any]):
+class ReportSerializer(AnySerializer):
     """What an import did."""
 
     examples = {"error": None, "stopped_at": None}
@@ -566,7 +572,7 @@ class ImportFailureSerializer(FailureSerializer):
     )
 
 
-class ExportQuery(serializers.Serializer[Any]):
+class ExportQuery(AnySerializer):
     """The query parameters of an export."""
 
     examples = {"format": "html"}
@@ -586,7 +592,7 @@ class ExportQuery(serializers.Serializer[Any]):
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
 
 
-class NewAccessTokenSerializer(serializers.Serializer[Any]):
+class NewAccessTokenSerializer(AnySerializer):
     """The fields of new access tokens."""
 
     examples: Examples = {"name": "Browser extension", "expires_in": 2_592_000}
@@ -629,7 +635,7 @@ class AccessTokenBatchSerializer(NewAccessTokenSerializer):
     )
 
 
-class AccessTokenIdsSerializer(serializers.Serializer[Any]):
+class AccessTokenIdsSerializer(AnySerializer):
     """The ids of access tokens."""
 
     examples = {"ids": [DIGEST]}

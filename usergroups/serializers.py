@@ -1,5 +1,6 @@
 """The serializers of the user group operations."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -274,7 +275,7 @@ class DeletionListQuery(PageQuery):
         ),
     )
 
-    def time_field(self, query: dict[str, Any]) -> str:
+    def time_field(self, query: Mapping[str, object]) -> str:
         return DELETED
 
     def validate(self, query: dict[str, Any]) -> dict[str, Any]:

@@ -206,7 +206,7 @@ class UserGroupDeletionsView(ListMixin, ApiTokenView):
     serializer_class = serializers.UserGroupDeletionSerializer
     list_name = "deletions"
 
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[UserGroupDeletion]:
         return UserGroupDeletion.objects.filter(**self.token.scope)
 
 

@@ -14,7 +14,6 @@ from bookmarks import bookmark_errors
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.owned_rows import Duplicate, parse_public_id
-from bookmarks.querysets.collections import CollectionQuerySet
 from bookmarks.serializers import BookmarkSerializer, CollectionSerializer
 from usergroups.api.envelopes import AnySerializer
 from usergroups.api.requests import PreconditionFailed, accepted_versions
@@ -46,10 +45,6 @@ class AccessTokenView(TokenView):
     @cached_property
     def user_group(self) -> UserGroup:
         return cast(AccessToken, self.request.auth).user_group
-
-    @property
-    def collections(self) -> CollectionQuerySet:
-        return Collection.objects.filter(user_group=self.user_group)
 
     def get_collection(self, public_id: str) -> Collection:
         """Return the user group's collection with this id, to which a field of
@@ -92,7 +87,8 @@ class AccessTokenView(TokenView):
         """
         if self.collection is None:
             return False
-        return not self.collections.for_write().contains(self.collection)
+        collections = Collection.objects.filter(user_group=self.user_group)
+        return not collections.for_write().contains(self.collection)
 
     def location_of(self, instance: Any) -> str:
         return self.path_of(instance.pk)
@@ -117,7 +113,7 @@ class BookmarkAPIView(AccessTokenView):
     serializer_class = BookmarkSerializer
     object_name = "bookmark"
 
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[Bookmark]:
         return Bookmark.objects.filter(user_group=self.user_group)
 
 
@@ -128,8 +124,8 @@ class CollectionAPIView(AccessTokenView):
     serializer_class = CollectionSerializer
     object_name = "collection"
 
-    def get_queryset(self) -> QuerySet[Any]:
-        return self.collections
+    def get_queryset(self) -> QuerySet[Collection]:
+        return Collection.objects.filter(user_group=self.user_group)
 
 
 class PublicIdMixin(ObjectMixin, AccessTokenView):

@@ -65,7 +65,7 @@ class AccessTokensView(ListMixin, CreateMixin, ApiTokenView):
         # The list of its tokens, because a single one cannot be read.
         return super().location_of(instance.user_group)
 
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[AccessToken]:
         """Return the tokens of the user group in the query.
 
         Raises UserGroup.DoesNotExist.
@@ -96,7 +96,7 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
     def delete(self, request: Request, id: str) -> Response:
         return self.destroy(request)
 
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[AccessToken]:
         return AccessToken.objects.for_write().filter(**self.token.scope)
 
     def find_object(self) -> AccessToken:
@@ -163,7 +163,7 @@ class TeamAccessTokensView(ListMixin, ApiTokenView):
     pagination_class = AccessTokenPagination
     list_name = "access_tokens"
 
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[AccessToken]:
         tokens = AccessToken.objects.filter(**self.token.scope)
         tokens = tokens.select_related("user_group")
         return tokens.defer("user_group__mapping", "user_group__properties")

@@ -1,7 +1,5 @@
 """The list of deleted bookmarks and collections."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_view
 
@@ -19,5 +17,5 @@ class DeletionsView(ListMixin, AccessTokenView):
     serializer_class = serializers.DeletionSerializer
     list_name = "deletions"
 
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[Deletion]:
         return Deletion.objects.filter(user_group=self.user_group)

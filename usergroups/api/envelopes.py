@@ -48,7 +48,7 @@ class Envelope(serializers.Serializer[Mapping[str, object]]):
     success = SuccessField()
 
 
-def represent_the_same(nested: type, serializer: type[Serializer[Any]]) -> bool:
+def represent_the_same(nested: type, serializer: SerializerClass) -> bool:
     """Return whether ``serializer`` is for the objects of a nested serializer,
     and changes their representation.
     """

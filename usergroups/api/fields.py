@@ -145,6 +145,6 @@ class StoredObjectField(ObjectField):
     def get_attribute(self, instance: models.Model) -> Any:
         return stored_text(instance, str(self.source))
 
-    def to_representation(self, value: Any) -> Any:
+    def to_representation(self, value: str) -> orjson.Fragment:  # type: ignore[override]
         # Fragment refuses subclasses of str such as JSONText.
         return orjson.Fragment(value.encode())

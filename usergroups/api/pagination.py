@@ -180,7 +180,7 @@ class PageQuery(serializers.Serializer[None]):
         """
         return models.Q(**{LOOKUPS.get(name, name): value})
 
-    def time_field(self, query: dict[str, Any]) -> str:
+    def time_field(self, query: Mapping[str, object]) -> str:
         """Return the field by which the list is ordered."""
         if "updated_since" in query:
             return UPDATED
@@ -198,7 +198,7 @@ class PageQuery(serializers.Serializer[None]):
         time_field = self.time_field(query)
         return {**query, "time_field": time_field, "list_digest": list_digest}
 
-    def list_digest(self, query: dict[str, Any]) -> str:
+    def list_digest(self, query: Mapping[str, object]) -> str:
         """Return eight hexadecimal digits that differ between lists, orders
         and filters, for validated fields.
         """
@@ -271,7 +271,7 @@ class KeysetPagination(BasePagination):
     searched: ClassVar[Mapping[str, Collection[str]]] = {}
     """By time field, the filters that no index supports in its order."""
 
-    def searched_size(self, search: Mapping[str, Any]) -> Combinable:
+    def searched_size(self, search: Mapping[str, object]) -> Combinable:
         """Return the number of bytes to search in a row by these filters."""
         return Value(0)
 
@@ -377,7 +377,7 @@ class KeysetPagination(BasePagination):
         ordered: QuerySet[M],
         found: QuerySet[M],
         limit: int,
-        search: Mapping[str, Any],
+        search: Mapping[str, object],
     ) -> tuple[list[M], Position | None]:
         """Return what ``_select`` returns for the rows in ``found`` among those
         that this call may scan.
@@ -403,7 +403,7 @@ class KeysetPagination(BasePagination):
         items, after = self._select(found, limit, self.size_of_found(search))
         return items, after or last_scanned
 
-    def size_of_found(self, search: Mapping[str, Any]) -> Combinable | None:
+    def size_of_found(self, search: Mapping[str, object]) -> Combinable | None:
         """Return the ``size`` of a row that a search by these filters finds."""
         return self.size
 

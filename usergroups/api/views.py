@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any, ClassVar, cast
 
 from django.db import IntegrityError, connections, router, transaction
+from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import translation
@@ -532,7 +533,7 @@ class ObjectMixin(BaseAPIView):
     """Changes the object, in one statement with the check of If-Match."""
     perform_destroy: Callable[[Any], None]
     """Deletes the object, which has been read only for a host."""
-    find_object: Callable[[], Any]
+    find_object: Callable[[], Model]
     """Returns the object of the request. Raises DoesNotExist."""
 
     def retrieve(self, request: Request) -> Response:

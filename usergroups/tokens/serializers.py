@@ -1,16 +1,14 @@
 """The serializers of the operations on the token of the request."""
 
-from typing import Any
-
 from rest_framework import serializers
 
-from usergroups.api.envelopes import Envelope
+from usergroups.api.envelopes import AnySerializer, Envelope
 from usergroups.api.fields import StrictIntegerField, TimestampField
 
 from .models import MAX_GRACE, Token
 
 
-class TokenRotationSerializer(serializers.Serializer[Any]):
+class TokenRotationSerializer(AnySerializer):
     """The rotation of a token."""
 
     examples = {"grace": 3600}

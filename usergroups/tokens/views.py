@@ -42,8 +42,10 @@ class TokenView(BaseAPIView):
         large_owner_fields = self.large_owner_fields.get(method, ())
         authenticators: list[BaseAuthentication] = []
         for kind in self.authentication_classes:
-            is_of_tokens = issubclass(kind, TokenAuthentication)
-            authenticators.append(kind(large_owner_fields) if is_of_tokens else kind())
+            if issubclass(kind, TokenAuthentication):
+                authenticators.append(kind(large_owner_fields))
+            else:
+                authenticators.append(kind())
         return authenticators
 
 
