@@ -7,6 +7,7 @@ limited amount of text.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Func, Q, TextField, Value
@@ -88,7 +89,7 @@ class Lowercase(Func):
     output_field = TextField()
 
     def as_sqlite(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: object
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
     ) -> tuple[str, tuple[str | int, ...]]:
         return self.as_sql(compiler, connection, function="bookmarks_lower", **context)
 

@@ -122,7 +122,7 @@ class TagsField(serializers.ListField):
         if len(data) > MAX_TAGS:
             self.fail("max_length", max_length=MAX_TAGS)
         tags = []
-        problems: dict[int, Any] = {}
+        problems: dict[Any, Any] = {}
         for index, tag in enumerate(data):
             try:
                 tags.append(clean_tag(tag))

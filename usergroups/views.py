@@ -95,6 +95,7 @@ class UserGroupObjectMixin(ObjectMixin, ApiTokenView):
         return user_group
 
 
+@extend_schema_view(post=openapi.create_user_group)
 class UserGroupView(CreateMixin, UserGroupObjectMixin):
     request_serializers = {
         "GET": serializers.UserGroupIdQuery,
@@ -112,10 +113,6 @@ class UserGroupView(CreateMixin, UserGroupObjectMixin):
     @openapi.get_user_group
     def get(self, request: Request) -> Response:
         return self.retrieve(request)
-
-    @openapi.create_user_group
-    def post(self, request: Request) -> Response:
-        return super().post(request)
 
     @openapi.update_user_group
     def put(self, request: Request) -> Response:

@@ -5,7 +5,7 @@ BaseAPIView makes an APIRequest in place of DRF's request.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from ipaddress import IPv6Address, ip_address
@@ -215,39 +215,18 @@ def known_fields(
 
 
 def _unstorable_fields(values: Mapping[str, object]) -> dict[str, Any]:
-    """Return an error for each path whose value cannot be stored, but stop
-    after more errors than a response may have.
-
-    A path has the names of a field and of a key or an item in it. Paths are not
-    longer, so that a long key is in only a few of them.
+    """Return an error for each field whose name or value cannot be stored, but
+    stop after more errors than a response may have.
     """
     problems: dict[str, Any] = {}
-    for path, value in _values_by_path(values):
+    for name, value in values.items():
         try:
-            check_storable(value)
+            check_storable({name: value})
         except DjangoValidationError as error:
-            problems[path] = get_error_detail(error)
+            problems[name] = get_error_detail(error)
         if len(problems) > MAX_PROBLEMS:
             break
     return problems
-
-
-def _values_by_path(
-    values: Mapping[str, object],
-) -> Iterator[tuple[str, object]]:
-    """Yield the keys and values of an object, and those directly in its
-    values, with their paths.
-    """
-    for name, value in values.items():
-        yield name, name
-        if isinstance(value, dict):
-            for key, item in value.items():
-                yield f"{name}.{key}", {key: item}
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                yield f"{name}.{index}", item
-        else:
-            yield name, value
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

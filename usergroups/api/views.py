@@ -29,6 +29,7 @@ from rest_framework.filters import BaseFilterBackend
 from rest_framework.generics import GenericAPIView
 from rest_framework.pagination import BasePagination
 from rest_framework.permissions import BasePermission
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ListField
@@ -230,16 +231,23 @@ class BaseAPIView(GenericAPIView[Any]):
         return api_request
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        """Check what can be checked before the body is read: the method, what
-        DRF checks, the query string and the limits of calls in progress.
+        """Check what can be checked before the body is read.
+
+        These are DRF's steps, in an order of our own, and then the query string
+        and the limits of calls in progress.
         """
+        negotiated = self.perform_content_negotiation(request)
+        request.accepted_renderer, request.accepted_media_type = negotiated
         # DRF checks the method last, but a 405 response needs no token.
         if "Allow" in self.headers:
             self.http_method_not_allowed(request)
         self.documented_method = str(request.method)
         if self.documented_method == "HEAD":
             self.documented_method = "GET"
-        super().initial(request, *args, **kwargs)
+        self.perform_authentication(request)
+        # DRF counts only permitted calls, but others cost as much.
+        self.check_throttles(request)
+        self.check_permissions(request)
         # A view of a host without serializers may have any parameters.
         has_serializers = self.request_serializers or self.response_serializers
         if has_serializers and request.META.get("QUERY_STRING"):
@@ -247,15 +255,12 @@ class BaseAPIView(GenericAPIView[Any]):
         self.limit_calls_in_progress(self.request)
         actor.set(request.auth)
 
-    def check_permissions(self, request: Request) -> None:
-        """Check the rate limit first, because it also counts calls that are not
-        permitted.
-        """
-        super().check_throttles(request)
-        super().check_permissions(request)
-
-    def check_throttles(self, request: Request) -> None:
-        """Do nothing: ``check_permissions`` has counted the call."""
+    def perform_content_negotiation(
+        self, request: Request, force: object = False
+    ) -> tuple[BaseRenderer, str]:
+        """Return the only renderer of the view, whatever Accept says."""
+        renderer = self.get_renderers()[0]
+        return renderer, renderer.media_type
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate the request.
