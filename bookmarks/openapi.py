@@ -28,6 +28,7 @@ from usergroups.db.versions import Modified
 from usergroups.models import UserGroup
 from usergroups.tokens.models import TooManyTokens
 from usergroups.tokens.openapi import DESCRIPTION, token_operation, token_rotation
+from usergroups.tokens.serializers import DIGEST
 from usergroups.user_group_errors import TooOld
 
 from .bookmark_errors import UnreadableImport
@@ -37,7 +38,6 @@ from .owned_rows import Duplicate
 from .serializers import (
     BOOKMARK_KEY,
     COLLECTION_KEY,
-    DIGEST,
     ImportFailureSerializer,
 )
 
@@ -266,7 +266,9 @@ export_bookmarks = file_operation(
         "Returns the bookmarks of the user group, of one of its collections, or in no "
         "collection, as a file in UTF-8: ordered by collection, the oldest first, "
         "beginning with those in no collection. An import of it into an empty user "
-        "group restores the bookmarks, their collections and the order of both."
+        "group restores the bookmarks, their collections and the order of both. If the "
+        "last record has no URL, the export is not complete: continue it with its date "
+        "as `created_since`."
     ),
     parameters=[FILE_NAME],
     statuses=[],
@@ -317,7 +319,13 @@ issue_access_token = access_token_operation(
 revoke_access_token = access_token_operation(
     "revoke_access_token",
     "Revoke an access token",
-    description="Revokes the token permanently. Revoking it again changes nothing.",
+    description=(
+        "Revokes the token permanently. Revoking it again changes nothing. If the "
+        "token was rotated, its successor remains, because programs take the new token "
+        "before the old one is revoked: `successor` is its id. To revoke a leaked "
+        "token, send `successors=true`: `revoked` then lists the ids of all tokens "
+        "that descend from it as well."
+    ),
     parameters=[ACCESS_TOKEN_ID],
     errors=[AccessToken.DoesNotExist()],
 )
@@ -338,7 +346,8 @@ revoke_access_tokens = access_token_operation(
     "revoke_access_tokens",
     "Revoke many access tokens",
     description=(
-        "Revokes up to 1,000 access tokens permanently. `results` lists one result for "
+        "Revokes up to 1,000 access tokens permanently, and with `successors` all that "
+        "descend from them by rotation. `results` lists one result for "
         "each id, in the same order: the `status` and the body that a single request "
         "would return."
     ),

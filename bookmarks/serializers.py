@@ -43,8 +43,13 @@ from usergroups.serializers import (
     UserGroupIdSerializer,
     UserGroupSerializer,
 )
-from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
-from usergroups.tokens.serializers import SuccessorSerializer, TokenEnvelope
+from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH, Revocation
+from usergroups.tokens.serializers import (
+    DIGEST,
+    SuccessorSerializer,
+    TokenEnvelope,
+    TokenSerializer,
+)
 
 from . import web_url
 from .bookmark_errors import IN_FUTURE, NO_SUCH_COLLECTION
@@ -54,7 +59,6 @@ from .models import (
     MAX_COLLECTION_NAME_LENGTH,
     MAX_NOTE_LENGTH,
     MAX_TITLE_LENGTH,
-    AccessToken,
     Bookmark,
     Collection,
 )
@@ -63,7 +67,6 @@ from .tags import MAX_TAG_LENGTH, MAX_TAGS, clean_tag, distinct
 
 BOOKMARK_KEY = "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"
 COLLECTION_KEY = "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13"
-DIGEST = "9b1d8c0f5f0a4e6d8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f"
 """Examples of ids."""
 
 
@@ -587,6 +590,13 @@ class ExportQuery(AnySerializer):
             "collection."
         ),
     )
+    created_since = TimestampField(
+        required=False,
+        help_text=(
+            "Only the bookmarks created at this time or later, the oldest first "
+            "whatever their collections, and no empty collections."
+        ),
+    )
 
 
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
@@ -635,38 +645,36 @@ class AccessTokenBatchSerializer(NewAccessTokenSerializer):
     )
 
 
+SUCCESSORS = (
+    "Whether to revoke all tokens as well that descend from the token by rotation, "
+    "as for a leaked token. Default: false."
+)
+
+
+class AccessTokenRevocationQuery(AnySerializer):
+    """The query parameters of a revocation."""
+
+    examples = {"successors": True}
+
+    successors = serializers.BooleanField(default=False, help_text=SUCCESSORS)
+
+
 class AccessTokenIdsSerializer(AnySerializer):
-    """The ids of access tokens."""
+    """The ids of access tokens to revoke."""
 
     examples = {"ids": [DIGEST]}
 
     ids = BatchField(
         child=TextField(), help_text="The ids of up to 1,000 access tokens."
     )
+    successors = StrictBooleanField(required=False, help_text=SUCCESSORS)
 
 
-class AccessTokenSerializer(serializers.Serializer[AccessToken]):
+class AccessTokenSerializer(TokenSerializer):
     """An access token, without its secret."""
 
-    examples: Examples = {
-        "id": DIGEST,
-        "name": "Browser extension",
-        "hint": "bma_4Hk6",
-        "read_only": False,
-        "revoked_at": None,
-        "last_used_at": None,
-    }
+    examples: Examples = {"read_only": False, "revoked_at": None, "last_used_at": None}
 
-    id = serializers.CharField(
-        source="public_id",
-        help_text="The SHA-256 digest of the secret, in hexadecimal.",
-    )
-    name = serializers.CharField()
-    hint = serializers.CharField(help_text="The beginning of the secret.")
-    # DRF removes fields from the class
-    read_only = serializers.BooleanField()  # type: ignore[assignment]
-    created_at = TimestampField()
-    expires_at = TimestampField(allow_null=True)
     revoked_at = TimestampField(allow_null=True)
     last_used_at = TimestampField(allow_null=True, help_text="Accurate to one minute.")
 
@@ -737,8 +745,36 @@ class AccessTokenBatchEnvelope(Envelope):
     results = ResultsField(AccessTokenResultSerializer)
 
 
-class AccessTokenRevocationEnvelope(Envelope):
-    results = ResultsField(WriteResultSerializer)
+class RevocationSerializer(serializers.Serializer[Revocation]):
+    """What was revoked."""
+
+    examples = {"revoked": [DIGEST], "successor": None}
+
+    revoked = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="The ids of the tokens that were revoked.",
+    )
+    successor = serializers.CharField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "The id of the newest token that descends from the token by rotation and "
+            "is still active, or null."
+        ),
+    )
+
+
+class AccessTokenRevocationEnvelope(Envelope, RevocationSerializer):
+    pass
+
+
+class RevocationResultSerializer(RevocationSerializer, WriteResultSerializer):
+    pass
+
+
+class AccessTokenBatchRevocationEnvelope(Envelope):
+    results = ResultsField(RevocationResultSerializer)
 
 
 class DescribedAccessTokenEnvelope(TokenEnvelope):

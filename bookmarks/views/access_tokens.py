@@ -13,12 +13,12 @@ from rest_framework.response import Response
 from bookmarks import bookmark_errors, openapi, serializers
 from bookmarks.models import AccessToken
 from usergroups.api.batches import Result, valid_items, with_outcomes
-from usergroups.api.envelopes import AnySerializer, Envelope
+from usergroups.api.envelopes import AnySerializer
 from usergroups.api.pagination import CREATED, KeysetPagination
 from usergroups.api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
-from usergroups.tokens.models import TokenQuerySet, TooManyTokens
+from usergroups.tokens.models import Revocation, TokenQuerySet, TooManyTokens
 from usergroups.user_group_errors import UserGroupNotFound
 from usergroups.views import ApiTokenView
 
@@ -72,7 +72,8 @@ class AccessTokensView(ListMixin, CreateMixin, ApiTokenView):
         """
         provided_id = self.validated_data["provided_id"]
         user_group = self.user_groups.only("provided_id").get(provided_id=provided_id)
-        return user_group.access_tokens.all()
+        tokens: TokenQuerySet[AccessToken] = user_group.access_tokens.all()
+        return tokens.with_lineage()
 
     def perform_create(self, serializer: AnySerializer) -> None:
         """Issue the token."""
@@ -86,7 +87,8 @@ class AccessTokensView(ListMixin, CreateMixin, ApiTokenView):
 
 
 class AccessTokenDetailView(ObjectMixin, ApiTokenView):
-    response_serializers = {"DELETE": Envelope}
+    request_serializers = {"DELETE": serializers.AccessTokenRevocationQuery}
+    response_serializers = {"DELETE": serializers.AccessTokenRevocationEnvelope}
     errors = {
         **ApiTokenView.errors,
         AccessToken.DoesNotExist: bookmark_errors.AccessTokenNotFound,
@@ -94,7 +96,8 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
 
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:
-        return self.destroy(request)
+        revocation = self.perform_destroy(self.get_object())
+        return self.respond(revocation._asdict())
 
     def get_queryset(self) -> QuerySet[AccessToken]:
         return AccessToken.objects.for_write().filter(**self.token.scope)
@@ -103,9 +106,15 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
         tokens = cast(TokenQuerySet[AccessToken], self.get_queryset())
         return tokens.get_by_public_id(self.kwargs["id"])
 
-    def perform_destroy(self, instance: AccessToken | None) -> None:
-        """Revoke the token."""
-        (instance or self.find_object()).revoke()
+    def perform_destroy(self, instance: AccessToken) -> Revocation:
+        """Revoke the token. Raises AccessToken.DoesNotExist."""
+        tokens = AccessToken.objects.filter(**self.token.scope)
+        [revocation] = tokens.revoke_by_public_ids(
+            [instance.public_id], **self.validated_data
+        )
+        if revocation is None:
+            raise AccessToken.DoesNotExist
+        return revocation
 
 
 @extend_schema_view(post=openapi.issue_access_tokens)
@@ -144,15 +153,17 @@ class AccessTokenBatchView(BatchMixin, ApiTokenView):
 class AccessTokenBatchRevocationView(BatchMixin, ApiTokenView):
     errors = AccessTokenDetailView.errors
     request_serializers = {"POST": serializers.AccessTokenIdsSerializer}
-    response_serializers = {"POST": serializers.AccessTokenRevocationEnvelope}
+    response_serializers = {"POST": serializers.AccessTokenBatchRevocationEnvelope}
     list_name = "ids"
 
-    def perform_batch(self, items: list[str]) -> list[bool | Exception]:
+    def perform_batch(self, items: list[str], successors: bool = False) -> list[object]:
         tokens = AccessToken.objects.filter(**self.token.scope)
-        return [
-            AccessToken.DoesNotExist() if is_new is None else is_new
-            for is_new in tokens.revoke_by_public_ids(items)
-        ]
+        revocations = tokens.revoke_by_public_ids(items, successors=successors)
+        return [each or AccessToken.DoesNotExist() for each in revocations]
+
+    def result(self, outcome: Revocation) -> Result:
+        changed = bool(outcome.revoked)
+        return {"status": 200, "changed": changed, **outcome._asdict()}
 
 
 @extend_schema_view(get=openapi.list_team_access_tokens)
@@ -165,5 +176,5 @@ class TeamAccessTokensView(ListMixin, ApiTokenView):
 
     def get_queryset(self) -> QuerySet[AccessToken]:
         tokens = AccessToken.objects.filter(**self.token.scope)
-        tokens = tokens.select_related("user_group")
+        tokens = tokens.with_lineage().select_related("user_group")
         return tokens.defer("user_group__mapping", "user_group__properties")

@@ -13,7 +13,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, cast
 
 from django.db import IntegrityError, connections, router, transaction
@@ -207,8 +207,7 @@ class BaseAPIView(GenericAPIView[Any]):
             with translation.override(None):
                 return super().dispatch(request, *args, **kwargs)
         finally:
-            for limit, owner in self.counted_by:
-                limit.end(owner)
+            end_counting(self.counted_by)
             for pooled in self.pooled:
                 pool.give_back(pooled)
             actor.reset(actor_before)
@@ -290,6 +289,13 @@ class BaseAPIView(GenericAPIView[Any]):
         for limit, owner in limits:
             limit.begin(owner)
             self.counted_by.append((limit, owner))
+
+    def keep_counting(self) -> Callable[[], None]:
+        """Count the call after its response has begun, until the returned
+        function is called.
+        """
+        counted_by, self.counted_by = self.counted_by, []
+        return partial(end_counting, counted_by)
 
     def is_costly(self, request: APIRequest) -> bool:
         """Return whether the call may take much time or memory.
@@ -536,7 +542,7 @@ class ObjectMixin(BaseAPIView):
 
     perform_update: Callable[[AnySerializer], None]
     """Changes the object, in one statement with the check of If-Match."""
-    perform_destroy: Callable[[Any], None]
+    perform_destroy: Callable[[Any], object]
     """Deletes the object, which has been read only for a host."""
     find_object: Callable[[], Model]
     """Returns the object of the request. Raises DoesNotExist."""
@@ -633,6 +639,12 @@ class BatchMixin(BaseAPIView):
         outcome that tells whether the item has changed anything.
         """
         return {"status": 200, "changed": bool(outcome)}
+
+
+def end_counting(counted_by: list[tuple[ConcurrencyLimit, Hashable]]) -> None:
+    """Stop counting a call by these limits, for these owners."""
+    for limit, owner in counted_by:
+        limit.end(owner)
 
 
 def checks_objects(permission: Any) -> bool:

@@ -55,9 +55,11 @@ token_rotation = partial(
         "Issues a successor of the token that the request is sent with, which must be "
         "able to write. It has the same name, owner, rights and lifetime. Only this "
         "response has its `secret`. The old token expires after `grace` seconds, by "
-        "default at once. A token has one successor: of two concurrent rotations, the "
-        "second is refused with `already_rotated`. An owner has at most 1,000 active "
-        "tokens. At this number, tokens can be rotated without `grace` only."
+        "default at once. While it works and its successor was never used, a second "
+        "rotation revokes this successor and issues another, so that a lost response "
+        "can be repaired; later it is refused with `already_rotated`. An owner has at "
+        "most 1,000 active tokens. At this number, tokens can be rotated without "
+        "`grace` only."
     ),
     statuses=[201],
     errors=[AlreadyRotated(), TooManyTokensToRotate()],

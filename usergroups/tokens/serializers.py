@@ -1,11 +1,17 @@
 """The serializers of the operations on the token of the request."""
 
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from usergroups.api.envelopes import AnySerializer, Envelope
 from usergroups.api.fields import StrictIntegerField, TimestampField
 
 from .models import MAX_GRACE, Token
+
+# in examples
+DIGEST = "9b1d8c0f5f0a4e6d8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f"
 
 
 class TokenRotationSerializer(AnySerializer):
@@ -24,11 +30,33 @@ class TokenRotationSerializer(AnySerializer):
     )
 
 
+@extend_schema_field({"type": "string"})
+class TokenIdField(serializers.Field[bytes | None, Any, str, Any]):
+    """The id of a token, or null, from its digest."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(read_only=True, allow_null=True, **kwargs)
+
+    def to_representation(self, value: bytes) -> str:
+        return bytes(value).hex()
+
+
 class TokenSerializer(serializers.Serializer[Token]):
     """A token as it describes itself."""
 
-    examples = {"name": "Browser extension", "hint": "bma_4Hk6", "rotated_at": None}
+    examples = {
+        "id": DIGEST,
+        "name": "Browser extension",
+        "hint": "bma_4Hk6",
+        "rotated_at": None,
+        "predecessor": None,
+        "successor": None,
+    }
 
+    id = serializers.CharField(
+        source="public_id",
+        help_text="The SHA-256 digest of the secret, in hexadecimal.",
+    )
     name = serializers.CharField()
     hint = serializers.CharField(help_text="The beginning of the secret.")
     # DRF removes fields from the class
@@ -39,6 +67,14 @@ class TokenSerializer(serializers.Serializer[Token]):
     created_at = TimestampField()
     rotated_at = TimestampField(
         allow_null=True, help_text="When the token got a successor, or null."
+    )
+    predecessor = TokenIdField(
+        source="predecessor_digest",
+        help_text="The id of the token that this one replaced, or null.",
+    )
+    successor = TokenIdField(
+        source="successor_digest",
+        help_text="The id of the newest token that replaced this one, or null.",
     )
 
 

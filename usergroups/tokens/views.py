@@ -48,6 +48,14 @@ class TokenView(BaseAPIView):
                 authenticators.append(kind())
         return authenticators
 
+    def described_token(self) -> Token:
+        """Return the token of the request with its lineage."""
+        token = cast(Token, self.request.auth)
+        if token.predecessor_id is None and token.rotated_at is None:
+            return token
+        tokens = type(token).objects.for_write().filter(pk=token.pk)
+        return tokens.with_lineage().first() or token
+
 
 class RotateTokenView(CreateMixin, TokenView):
     """Issues a successor of the token of the request.
