@@ -748,7 +748,7 @@ class AccessTokenBatchEnvelope(Envelope):
 class RevocationSerializer(serializers.Serializer[Revocation]):
     """What was revoked."""
 
-    examples = {"revoked": [DIGEST], "successor": None}
+    examples: Examples = {"revoked": [DIGEST], "successor": None}
 
     revoked = serializers.ListField(
         child=serializers.CharField(),
