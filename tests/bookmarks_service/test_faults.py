@@ -409,7 +409,7 @@ def download(service):
 
 
 def test_killing_a_worker_loses_no_acknowledged_write(sqlite_service):
-    """A download that was in progress has no last chunk, so that the client
+    """A download that was in progress lacks its last chunk, so that the client
     sees the failure.
     """
     workers = sqlite_service.worker_pids()
