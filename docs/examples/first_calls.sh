@@ -20,10 +20,12 @@ call() {
             ${1+--header 'Content-Type: application/json' --data "$1"}
 }
 
-# Wait for a service that has just been started. curl repeats a 503, and prints the
-# last response.
-ready=$(curl --silent --show-error --fail-with-body --retry 10 --retry-connrefused \
-    "$BASE_URL/readyz" 2>&1) || { echo "$BASE_URL/readyz: $ready" >&2; exit 1; }
+# Wait for up to 30 seconds for a service that has just been started. If it is not
+# ready then, show its response, or why there is none.
+ready="$BASE_URL/readyz"
+curl --silent --fail --retry 30 --retry-delay 1 --retry-max-time 30 \
+    --retry-connrefused --output /dev/null "$ready" ||
+    { curl --silent --show-error --write-out '\n' "$ready" >&2; exit 1; }
 
 call POST /api/user "Token $API_TOKEN" \
     '{"user_group_id": "acme-1", "name": "Acme One"}'
