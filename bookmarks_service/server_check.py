@@ -21,6 +21,7 @@ def is_used(host: str, port: int) -> bool:
 
 
 def main() -> None:
+    """End with one line if an option is invalid or the port is used."""
     application = "bookmarks_service.wsgi:application"
     try:
         context = cli.make_context(

@@ -4,8 +4,10 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -209,6 +211,109 @@ def test_commands_get_options_of_postgresql_and_another_folder(tmp_path):
 
 def test_the_status_is_that_of_the_command(tmp_path):
     assert run_manage(tmp_path, "check", status=3)
+
+
+def script_in(folder, name):
+    """Return a copy of a script that uses files in the folder in place of those
+    of the machine.
+    """
+    text = (EXAMPLES / name).read_text()
+    text = re.sub(r"(?<![\w.-])/(etc|usr|var)/", rf"{folder}/\1/", text)
+    path = folder / "docs/examples" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def run_script(path, *arguments):
+    """Run a script with the programs in its folder."""
+    return subprocess.run(
+        ["sh", path, *arguments],
+        env={"PATH": f"{path.parent}:{os.environ['PATH']}"},
+        timeout=TIMEOUT,
+        check=False,
+    ).returncode
+
+
+@needs("openssl")
+def test_files_of_ones_own_are_made_once_and_all_others_are_replaced(tmp_path):
+    examples = tmp_path / "docs/examples"
+    shutil.copytree(EXAMPLES, examples)
+    script = script_in(tmp_path, "install.sh")
+    for name in ("systemctl", "sysctl"):
+        write_program(examples / name, f"echo {name} $* >> {tmp_path}/log")
+    folders = "nginx/conf.d", "sysctl.d", "systemd/system"
+    for name in ("usr/local/bin", *[f"etc/{folder}" for folder in folders]):
+        (tmp_path / name).mkdir(parents=True)
+
+    assert run_script(script, "a.example") == 0
+    settings = tmp_path / "etc/bookmarks_service.env"
+    nginx = tmp_path / "etc/nginx/conf.d/bookmarks_service.conf"
+    made = {path: path.read_text() for path in (settings, nginx)}
+    files = [path for path in (tmp_path / "etc").rglob("*") if path.is_file()]
+    copied = {path: path.read_text() for path in files if path not in made}
+    for path in files:
+        path.write_text("edited")
+    assert run_script(script, "b.example") == 0
+
+    assert re.search("^SECRET_KEY=[0-9a-f]{64}$", made[settings], re.MULTILINE)
+    assert "ALLOWED_HOSTS=a.example\n" in made[settings]
+    assert settings.stat().st_mode & 0o777 == 0o600
+    assert "server_name a.example;" in made[nginx]
+    assert "/etc/ssl/a.example.key;" in made[nginx]
+    assert {path.read_text() for path in made} == {"edited"}
+    assert {path: path.read_text() for path in copied} == copied
+    assert (tmp_path / "log").read_text().splitlines()[-1] == "systemctl daemon-reload"
+
+
+@pytest.fixture
+def backup(tmp_path):
+    """Return the script of backups and its folder, in which one backup is old."""
+    folder = tmp_path / "var/backups/bookmarks_service"
+    folder.mkdir(parents=True)
+    (folder / "old.dump").touch()
+    os.utime(folder / "old.dump", times=(0, 0))
+    (tmp_path / "etc").mkdir()
+    settings = tmp_path / "etc/bookmarks_service.env"
+    settings.write_text("DATABASE_URL=postgres://%2Fvar/bookmarks\n")
+    return script_in(tmp_path, "bookmarks_service-backup"), folder
+
+
+def test_a_backup_replaces_old_ones(backup):
+    script, folder = backup
+    write_program(script.parent / "runuser", "echo $*")
+
+    assert run_script(script) == 0
+    [file] = folder.iterdir()
+    assert file.read_text() == "-u postgres -- pg_dump --format=custom bookmarks\n"
+    assert file.suffix == ".dump"
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_failed_backup_deletes_no_other_and_does_not_look_complete(backup):
+    script, folder = backup
+    write_program(script.parent / "runuser", "echo a part; exit 1")
+
+    assert run_script(script) == 1
+    assert {path.name for path in folder.iterdir()} == {"old.dump", "unfinished"}
+
+
+@needs("sqlite3")
+def test_the_backup_of_sqlite_has_what_is_only_in_the_log(backup, tmp_path):
+    script, folder = backup
+    database = tmp_path / "var/lib/bookmarks_service/db.sqlite3"
+    database.parent.mkdir(parents=True)
+    (tmp_path / "etc/bookmarks_service.env").write_text(
+        f"DATABASE_URL=sqlite:///{database}\n"
+    )
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = wal")
+        connection.execute("CREATE TABLE a (b)")
+        assert run_script(script) == 0
+
+    [file] = folder.iterdir()
+    with closing(sqlite3.connect(file)) as copy:
+        assert copy.execute("SELECT count(*) FROM a").fetchone() == (0,)
 
 
 # The upgrade
