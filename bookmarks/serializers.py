@@ -2,6 +2,7 @@
 tokens.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,12 +21,18 @@ from usergroups.api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from usergroups.api.envelopes import Envelope, FailureSerializer
+from usergroups.api.envelopes import (
+    AnySerializer,
+    Envelope,
+    Examples,
+    FailureSerializer,
+)
 from usergroups.api.fields import (
     OfRow,
     StrictBooleanField,
     StrictIntegerField,
     TextField,
+    TextOfRow,
     TimestampField,
 )
 from usergroups.api.pagination import CursorField, PageEnvelope, PageQuery
@@ -37,7 +44,12 @@ from usergroups.serializers import (
     UserGroupSerializer,
 )
 from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH, Revocation
-from usergroups.tokens.serializers import TokenEnvelope, TokenSerializer
+from usergroups.tokens.serializers import (
+    DIGEST,
+    SuccessorSerializer,
+    TokenEnvelope,
+    TokenSerializer,
+)
 
 from . import web_url
 from .bookmark_errors import IN_FUTURE, NO_SUCH_COLLECTION
@@ -50,12 +62,16 @@ from .models import (
     Bookmark,
     Collection,
 )
-from .search import MAX_QUERY_LENGTH
+from .search import MAX_QUERY_LENGTH, has_tag, has_text
 from .tags import MAX_TAG_LENGTH, MAX_TAGS, clean_tag, distinct
 
+BOOKMARK_KEY = "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"
+COLLECTION_KEY = "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13"
+"""Examples of ids."""
 
-@extend_schema_field({"type": "string"})
-class CollectionIdField(serializers.Field[str | None, Any, str, Any]):
+
+@extend_schema_field({"type": "string", "example": COLLECTION_KEY})
+class CollectionIdField(serializers.Field[str | None, object, str, object]):
     """The id of a collection, which the view looks up.
 
     Only a string can be the id of a collection.
@@ -63,19 +79,20 @@ class CollectionIdField(serializers.Field[str | None, Any, str, Any]):
 
     default_error_messages = {"does_not_exist": NO_SUCH_COLLECTION}
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: object) -> str | None:
         if not isinstance(data, str):
             self.fail("does_not_exist")
         return data
 
 
-@extend_schema_field({"type": "string"})
+# An example that lists the bookmarks in no collection.
+@extend_schema_field({"type": "string", "example": ""})
 class CollectionFilterField(CollectionIdField):
     """A CollectionIdField for query strings, in which an empty value stands
     for no collection.
     """
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: object) -> str | None:
         return super().to_internal_value(data) or None
 
 
@@ -85,7 +102,7 @@ class URLField(TextField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=web_url.MAX_LENGTH, **kwargs)
 
-    def to_internal_value(self, data: Any) -> web_url.WebURL:
+    def to_internal_value(self, data: object) -> web_url.WebURL:
         text = super().to_internal_value(data)
         try:
             return web_url.clean(text)
@@ -103,7 +120,7 @@ class TagsField(serializers.ListField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_TAGS, **kwargs)
 
-    def run_child_validation(self, data: Any) -> list[str]:
+    def run_child_validation(self, data: Sequence[object]) -> list[str]:
         # DRF would check this after validating all tags.
         if len(data) > MAX_TAGS:
             self.fail("max_length", max_length=MAX_TAGS)
@@ -124,15 +141,11 @@ class PastTimestampField(TimestampField):
 
     default_error_messages = {"in_future": IN_FUTURE}
 
-    def to_internal_value(self, value: Any) -> datetime:
+    def to_internal_value(self, value: object) -> datetime:
         time = super().to_internal_value(value)
         if time > timezone.now():
             self.fail("in_future")
         return time
-
-
-class TextOfRow(OfRow, serializers.CharField):
-    """A text of a bookmark."""
 
 
 class ListOfRow(OfRow, serializers.ListField):
@@ -145,6 +158,15 @@ class TimeOfRow(OfRow, TimestampField):
 
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
     """A bookmark."""
+
+    examples = {
+        "id": BOOKMARK_KEY,
+        "url": "https://example.com/reports?year=2026",
+        "title": "Reports of 2026",
+        "tags": ["reports", "to read"],
+        "note": "The figures of the third quarter are on page 12.",
+        "collection": COLLECTION_KEY,
+    }
 
     id = TextOfRow()
     url = TextOfRow(help_text="The URL exactly as it was sent.")
@@ -162,7 +184,7 @@ class BookmarkSerializer(serializers.Serializer[Bookmark]):
     updated_at = TimeOfRow(help_text="When the bookmark was last changed.")
 
 
-class BookmarkUpdateSerializer(serializers.Serializer[Any]):
+class BookmarkUpdateSerializer(AnySerializer):
     """Changes of a bookmark. Omitted fields stay unchanged."""
 
     answer = BookmarkSerializer
@@ -182,8 +204,9 @@ class BookmarkUpdateSerializer(serializers.Serializer[Any]):
     tags = TagsField(
         required=False,
         help_text=(
-            "Replaces all tags. Surrounding white space is removed, and so is a tag "
-            "that differs from an earlier one only in letter case."
+            "Replaces all tags. A tag has no control characters. Surrounding white "
+            "space is removed, and so is a tag that differs from an earlier one only "
+            "in letter case."
         ),
     )
     note = TextField(
@@ -217,6 +240,12 @@ class NewBookmarkEnvelope(Envelope):
 
 
 class BookmarkListQuery(PageQuery):
+    examples = {
+        "url": BookmarkSerializer.examples["url"],
+        "q": "reports",
+        "tag": ["reports"],
+    }
+
     cursor = CursorField(UUID)
     collection = CollectionFilterField(
         required=False,
@@ -264,6 +293,10 @@ class BookmarkListQuery(PageQuery):
     def condition(cls, name: str, value: Any) -> Q:
         if name == "url":
             return Q(url_digest=value.digest)
+        if name == "q":
+            return has_text(value)
+        if name == "tag":
+            return Q(*map(has_tag, value))
         return super().condition(name, value)
 
     def validate_tag(self, tags: list[str]) -> list[str]:
@@ -275,7 +308,7 @@ class BookmarkListEnvelope(PageEnvelope):
     bookmarks = BookmarkSerializer(many=True)
 
 
-class BookmarkBatchSerializer(serializers.Serializer[Any]):
+class BookmarkBatchSerializer(AnySerializer):
     bookmarks = BatchField(child=BookmarkCreateSerializer())
     # DRF removes fields from the class
     update = StrictBooleanField(  # type: ignore[assignment]
@@ -296,8 +329,10 @@ class BookmarkBatchEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
 
 
-class BookmarkIdsSerializer(serializers.Serializer[Any]):
+class BookmarkIdsSerializer(AnySerializer):
     """The ids of bookmarks."""
+
+    examples = {"ids": [BOOKMARK_KEY]}
 
     ids = BatchField(child=TextField(), help_text="The ids of up to 1,000 bookmarks.")
 
@@ -319,13 +354,17 @@ class BookmarkMoveEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
 
 
-class BookmarkLookupSerializer(serializers.Serializer[Any]):
+class BookmarkLookupSerializer(AnySerializer):
     """URLs that may have bookmarks."""
+
+    examples = {"urls": [BookmarkSerializer.examples["url"]]}
 
     urls = BatchField(child=URLField(), help_text="Up to 1,000 URLs.")
 
 
 class LookupResultSerializer(ResultSerializer):
+    examples = BookmarkIdsSerializer.examples
+
     ids = serializers.ListField(
         child=serializers.CharField(),
         required=False,
@@ -342,13 +381,15 @@ class BookmarkLookupEnvelope(Envelope):
 class CollectionSerializer(serializers.Serializer[Collection]):
     """A collection."""
 
+    examples = {"id": COLLECTION_KEY, "name": "Reading list"}
+
     id = serializers.CharField()
     name = serializers.CharField()
     created_at = TimestampField()
     updated_at = TimestampField(help_text="When the collection was last changed.")
 
 
-class CollectionWriteSerializer(serializers.Serializer[Any]):
+class CollectionWriteSerializer(AnySerializer):
     """A new collection, or changes of a collection."""
 
     answer = CollectionSerializer
@@ -364,6 +405,8 @@ class CollectionEnvelope(Envelope):
 
 
 class CollectionListQuery(PageQuery):
+    examples = {"name": "Reading list"}
+
     cursor = CursorField(UUID)
     name = TextField(
         required=False,
@@ -390,6 +433,8 @@ class BookmarkDeletionListQuery(DeletionListQuery):
 class DeletionSerializer(serializers.Serializer[Deletion]):
     """The deletion of a bookmark or a collection."""
 
+    examples = {"type": "bookmark", "id": BOOKMARK_KEY}
+
     type = serializers.CharField(
         source="object_type", help_text="`bookmark` or `collection`."
     )
@@ -403,8 +448,10 @@ class DeletionListEnvelope(PageEnvelope):
     deletions = DeletionSerializer(many=True)
 
 
-class ImportQuery(serializers.Serializer[Any]):
+class ImportQuery(AnySerializer):
     """The query parameters of an import."""
+
+    examples = {"format": "html", "update": False}
 
     format = serializers.ChoiceField(
         choices=[*FORMATS],
@@ -428,35 +475,31 @@ class ImportQuery(serializers.Serializer[Any]):
     )
 
 
-class RefusalSerializer(serializers.Serializer[Any]):
+class RefusalSerializer(AnySerializer):
+    examples = {
+        "line": 88,
+        "url": "example.com",
+        "title": "Example",
+        "reason": web_url.NO_SCHEME,
+    }
+
+    line = serializers.IntegerField(
+        help_text=(
+            "The number of the line on which the record begins, or of the bookmark in "
+            "a JSON file."
+        )
+    )
+    url = serializers.CharField(help_text="The beginning of its URL, if it has one.")
+    title = serializers.CharField(help_text="The beginning of its title.")
     reason = serializers.CharField(
         help_text="An explanation for people; its wording may change."
     )
-    count = serializers.IntegerField(
-        help_text="The number of records that were refused for this reason."
-    )
-    lines = serializers.ListField(
-        child=serializers.IntegerField(),
-        help_text=(
-            "The numbers of the lines on which the first 10 of them begin, or of the "
-            "bookmarks in a JSON file."
-        ),
-    )
 
 
-class LeftOutSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(
-        help_text="The name in the file, or `…` for all further ones after 100 names."
-    )
-    count = serializers.IntegerField(
-        help_text=(
-            "The number of bookmarks that have it; for `…`, the sum of these numbers."
-        )
-    )
-
-
-class ReportSerializer(serializers.Serializer[Any]):
+class ReportSerializer(AnySerializer):
     """What an import did."""
+
+    examples = {"error": None, "stopped_at": None}
 
     created = serializers.IntegerField(help_text="The number of new bookmarks.")
     updated = serializers.IntegerField(
@@ -472,8 +515,8 @@ class ReportSerializer(serializers.Serializer[Any]):
     refusals = RefusalSerializer(
         many=True,
         help_text=(
-            "The refused records by reason. After 100 reasons, all others are counted "
-            "together."
+            "The first 200 records that were refused, but only 10 of them for the same "
+            "reason."
         ),
     )
     unusable_dates = serializers.IntegerField(
@@ -487,11 +530,6 @@ class ReportSerializer(serializers.Serializer[Any]):
             "The number of shortened texts, and of tags that were cleaned or dropped. "
             "The name of a collection counts once for each of its bookmarks."
         )
-    )
-    left_out = LeftOutSerializer(
-        many=True,
-        source="left_out_counts",
-        help_text="Values in the file for which bookmarks have no field, by name.",
     )
     error = serializers.CharField(
         allow_null=True,
@@ -522,8 +560,10 @@ class ImportFailureSerializer(FailureSerializer):
     )
 
 
-class ExportQuery(serializers.Serializer[Any]):
+class ExportQuery(AnySerializer):
     """The query parameters of an export."""
+
+    examples = {"format": "html"}
 
     format = serializers.ChoiceField(
         choices=[*EXPORT_FORMATS], default="jsonl", help_text="The format of the file."
@@ -547,8 +587,10 @@ class ExportQuery(serializers.Serializer[Any]):
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
 
 
-class NewAccessTokenSerializer(serializers.Serializer[Any]):
+class NewAccessTokenSerializer(AnySerializer):
     """The fields of new access tokens."""
+
+    examples: Examples = {"name": "Browser extension", "expires_in": 2_592_000}
 
     name = TextField(
         required=False,
@@ -580,6 +622,8 @@ class AccessTokenCreateSerializer(UserGroupIdSerializer, NewAccessTokenSerialize
 class AccessTokenBatchSerializer(NewAccessTokenSerializer):
     """New access tokens, one for each of several user groups."""
 
+    examples = {"user_group_ids": ["example_1", "example_2"]}
+
     user_group_ids = BatchField(
         child=TextField(max_length=MAX_ID_LENGTH),
         help_text="Your own identifiers of up to 1,000 user groups.",
@@ -592,14 +636,18 @@ SUCCESSORS = (
 )
 
 
-class AccessTokenRevocationQuery(serializers.Serializer[Any]):
+class AccessTokenRevocationQuery(AnySerializer):
     """The query parameters of a revocation."""
+
+    examples = {"successors": True}
 
     successors = serializers.BooleanField(default=False, help_text=SUCCESSORS)
 
 
-class AccessTokenIdsSerializer(serializers.Serializer[Any]):
+class AccessTokenIdsSerializer(AnySerializer):
     """The ids of access tokens to revoke."""
+
+    examples = {"ids": [DIGEST]}
 
     ids = BatchField(
         child=TextField(), help_text="The ids of up to 1,000 access tokens."
@@ -610,12 +658,16 @@ class AccessTokenIdsSerializer(serializers.Serializer[Any]):
 class AccessTokenSerializer(TokenSerializer):
     """An access token, without its secret."""
 
+    examples: Examples = {"read_only": False, "revoked_at": None, "last_used_at": None}
+
     revoked_at = TimestampField(allow_null=True)
     last_used_at = TimestampField(allow_null=True, help_text="Accurate to one minute.")
 
 
 class IssuedAccessTokenSerializer(AccessTokenSerializer):
     """An access token with its secret."""
+
+    examples = SuccessorSerializer.examples
 
     secret = serializers.CharField(
         help_text=(
@@ -645,6 +697,8 @@ class AccessTokenListEnvelope(PageEnvelope):
 
 class TeamAccessTokenSerializer(AccessTokenSerializer):
     """An access token with the id of its user group."""
+
+    examples = UserGroupIdSerializer.examples
 
     user_group_id = serializers.CharField(
         source="user_group.provided_id",
@@ -679,6 +733,8 @@ class AccessTokenBatchEnvelope(Envelope):
 class RevocationSerializer(serializers.Serializer[Revocation]):
     """What was revoked."""
 
+    examples: Examples = {"revoked": [DIGEST], "successor": None}
+
     revoked = serializers.ListField(
         child=serializers.CharField(),
         required=False,
@@ -694,11 +750,11 @@ class RevocationSerializer(serializers.Serializer[Revocation]):
     )
 
 
-class AccessTokenRevocationEnvelope(RevocationSerializer, Envelope):
+class AccessTokenRevocationEnvelope(Envelope, RevocationSerializer):
     pass
 
 
-class RevocationResultSerializer(RevocationSerializer, WriteResultSerializer):
+class RevocationResultSerializer(WriteResultSerializer, RevocationSerializer):
     pass
 
 

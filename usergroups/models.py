@@ -127,7 +127,7 @@ class ApiToken(Token):
                 name="usergroups_tokens_by_expiry",
             ),
             models.Index(
-                fields=["predecessor_id"],
+                fields=["predecessor_id", "id"],
                 condition=models.Q(predecessor_id__isnull=False),
                 name="usergroups_token_successors",
             ),
@@ -262,8 +262,8 @@ class UserGroup(NotedModel, DatedModel):
                 continue
             try:
                 check_object(value)
-            except ValueError as error:
-                raise ValidationError({name: str(error)}) from None
+            except ValidationError as error:
+                raise ValidationError({name: error}) from None
         if not all(map(is_data_source, cleaned.get("mapping", {}).values())):
             text = "A data source is an integer, or a string of 1 to 255 characters."
             raise ValidationError({"mapping": text})

@@ -19,6 +19,12 @@ from rest_framework.serializers import Serializer
 
 from .errors import Failure, Problem
 
+AnySerializer = Serializer[Any]
+SerializerClass = type[AnySerializer]
+
+Examples = Mapping[str, object]
+"""Examples of the values of a serializer's fields, its attribute ``examples``."""
+
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
 class SuccessField(serializers.Field[object, object, int, object]):
@@ -27,6 +33,9 @@ class SuccessField(serializers.Field[object, object, int, object]):
     def __init__(self, **kwargs: Any) -> None:
         # "*", because the serialized dict has no such key
         super().__init__(source="*", **kwargs)
+
+    def get_attribute(self, instance: object) -> object:
+        return instance
 
     def to_representation(self, value: object) -> int:
         return 1
@@ -39,7 +48,7 @@ class Envelope(serializers.Serializer[Mapping[str, object]]):
     success = SuccessField()
 
 
-def represent_the_same(nested: type, serializer: type[Serializer[Any]]) -> bool:
+def represent_the_same(nested: type, serializer: SerializerClass) -> bool:
     """Return whether ``serializer`` is for the objects of a nested serializer,
     and changes their representation.
     """
@@ -57,11 +66,11 @@ def open_enumeration(description: str, values: Iterable[str]) -> dict[str, objec
     later versions may add others.
     """
     known = list(values)
-    listed = ", ".join(f"`{value}`" for value in known)
     return {
         "type": "string",
-        "description": f"{description} Known values: {listed}. Others may be added.",
+        "description": f"{description} Values may be added to the known ones.",
         "x-extensible-enum": known,
+        "example": known[0],
     }
 
 
@@ -99,6 +108,12 @@ class ErrorCodeField(serializers.CharField):
 
 
 class ProblemSerializer(serializers.Serializer[Problem]):
+    examples = {
+        "detail": "The user group has no collection with this id.",
+        "attr": "collection",
+        "existing": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
+    }
+
     code = ErrorCodeField()
     detail = serializers.CharField(
         help_text="An explanation for people; its wording may change."

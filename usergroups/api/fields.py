@@ -9,11 +9,10 @@ from typing import Any
 import orjson
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
 
 from usergroups.db.stored_json import stored_text
-
-from .strict_json import CheckedObject
 
 # The colon of the offset is optional, because Python clients of
 # openapi-generator omit it in query strings.
@@ -60,6 +59,14 @@ class OfRow:
         return getattr(instance, self.source)  # type: ignore[attr-defined]
 
 
+class TextOfRow(OfRow, serializers.CharField):
+    """A text of a row."""
+
+
+class IntegerOfRow(OfRow, serializers.IntegerField):
+    """An integer of a row."""
+
+
 class StrictBooleanField(serializers.BooleanField):
     """The JSON value true or false.
 
@@ -92,9 +99,12 @@ class ObjectField(serializers.DictField):
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
             self.fail("not_an_object")
-        return CheckedObject(data)
+        return data
 
 
+@extend_schema_field(
+    {"type": "string", "format": "date-time", "example": "2026-01-31T09:26:53.589793Z"}
+)
 class TimestampField(serializers.DateTimeField):
     """A time with an offset, as in RFC 3339.
 
@@ -135,6 +145,6 @@ class StoredObjectField(ObjectField):
     def get_attribute(self, instance: models.Model) -> Any:
         return stored_text(instance, str(self.source))
 
-    def to_representation(self, value: Any) -> Any:
+    def to_representation(self, value: str) -> orjson.Fragment:  # type: ignore[override]
         # Fragment refuses subclasses of str such as JSONText.
         return orjson.Fragment(value.encode())

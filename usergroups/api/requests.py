@@ -5,15 +5,17 @@ BaseAPIView makes an APIRequest in place of DRF's request.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from ipaddress import IPv6Address, ip_address
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ValidationError as DjangoValidationError
 from django.http import HttpRequest
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
@@ -24,14 +26,14 @@ from rest_framework.exceptions import (
     ParseError,
     ValidationError,
 )
+from rest_framework.fields import get_error_detail
 from rest_framework.request import Request
-from rest_framework.serializers import Serializer
 
 from . import conf
-from .envelopes import represent_the_same
+from .envelopes import AnySerializer, SerializerClass, represent_the_same
 from .errors import MAX_PROBLEMS, BadRequest
 from .limits import Deadline
-from .strict_json import UncheckedObject, Unstorable, check_storable
+from .strict_json import check_storable
 
 
 def address_of(request: HttpRequest | Request) -> str | None:
@@ -134,12 +136,6 @@ class APIRequest(Request):
         return parameters
 
 
-def check_query_length(request: Request, limit: int) -> None:
-    """Raise ParseError if the query string is longer than ``limit`` bytes."""
-    if len(request.META.get("QUERY_STRING", "")) > limit:
-        raise ParseError(f"The query string is longer than {limit} bytes.")
-
-
 class RepeatedParameter(ValidationError):
     """The query string has a parameter more than once that takes one value."""
 
@@ -167,13 +163,13 @@ def check_names(names: Iterable[str], known: Collection[str], kind: str) -> None
 
     ``kind`` is PARAMETER or FIELD.
     """
-    unknown = [name for name in names if name not in known]
+    unknown = [*filterfalse(known.__contains__, names)]
     if unknown:
         # One more than a response may have shows that there are too many.
         raise UnknownName(unknown[: MAX_PROBLEMS + 1], known, kind)
 
 
-def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> None:
+def check_fields(data: Mapping[str, object], serializer: AnySerializer) -> None:
     """Raise ValidationError for fields with values that cannot be stored, or
     else for fields that the serializer does not know, because a misspelt one
     must not be lost.
@@ -181,10 +177,15 @@ def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> Non
     # A parser of the host may return anything.
     if not isinstance(data, dict):
         raise ParseError(NOT_AN_OBJECT)
-    if isinstance(data, UncheckedObject):
-        problems = _unstorable_fields(data, serializer)
-        if problems:
-            raise ValidationError(problems)
+    values = {**data}
+    for name in data:
+        # A BatchField reports the errors of its items in their results.
+        if hasattr(serializer.fields.get(name), "has_results"):
+            values[name] = None
+    try:
+        check_storable(values)
+    except DjangoValidationError:
+        raise ValidationError(_unstorable_fields(values)) from None
     view = serializer.context.get("view")
     represented = view.get_serializer_class() if view is not None else None
     check_names(data, known_fields(type(serializer), represented), FIELD)
@@ -195,7 +196,7 @@ NOT_AN_OBJECT = "The body is not a JSON object."
 
 @cache
 def known_fields(
-    serializer: type[Serializer[Any]], represented: type[Serializer[Any]] | None = None
+    serializer: SerializerClass, represented: SerializerClass | None = None
 ) -> Mapping[str, object]:
     """Return the fields that a body of this class may have, by name.
 
@@ -205,7 +206,7 @@ def known_fields(
     serializer of the view, if it is for the same object.
     """
     fields = {**serializer().fields}
-    answer: type[Serializer[Any]] | None = getattr(serializer, "answer", None)
+    answer: SerializerClass | None = getattr(serializer, "answer", None)
     if answer is not None:
         fields = {**answer().fields, **fields}
         if represented is not None and represent_the_same(answer, represented):
@@ -213,44 +214,19 @@ def known_fields(
     return dict(sorted(fields.items()))
 
 
-def _unstorable_fields(
-    data: Mapping[str, object], serializer: Serializer[Any]
-) -> dict[str, list[ErrorDetail]]:
-    """Return an error for each path whose value cannot be stored, but stop
-    after more errors than a response may have.
+def _unstorable_fields(values: Mapping[str, object]) -> dict[str, Any]:
+    """Return an error for each field whose name or value cannot be stored, but
+    stop after more errors than a response may have.
     """
-    problems: dict[str, list[ErrorDetail]] = {}
-    for path, value in _values_by_path(data, serializer):
+    problems: dict[str, Any] = {}
+    for name, value in values.items():
+        try:
+            check_storable({name: value})
+        except DjangoValidationError as error:
+            problems[name] = get_error_detail(error)
         if len(problems) > MAX_PROBLEMS:
             break
-        try:
-            check_storable(value)
-        except Unstorable as error:
-            problems[path] = [ErrorDetail(str(error), error.code)]
     return problems
-
-
-def _values_by_path(
-    data: Mapping[str, object], serializer: Serializer[Any]
-) -> Iterator[tuple[str, object]]:
-    """Yield the keys and values of an object, and those directly in its
-    values, with their paths.
-
-    Paths are not longer, so that a long key is in only a few of them.
-    """
-    for name, value in data.items():
-        yield name, name
-        # A BatchField reports the errors of its items in their results.
-        if hasattr(serializer.fields.get(name), "has_results"):
-            continue
-        if isinstance(value, dict):
-            for key, item in value.items():
-                yield f"{name}.{key}", {key: item}
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                yield f"{name}.{index}", item
-        else:
-            yield name, value
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
