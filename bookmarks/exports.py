@@ -26,7 +26,7 @@ from usergroups.api.parsers import CHUNK_SIZE
 from usergroups.db.bounded_reads import compare_positions
 from usergroups.db.retry import in_autocommit
 from usergroups.db.waiting import atomic_without_waiting
-from usergroups.events import Event, Kind, record
+from usergroups.events import Event, Kind, record_events
 from usergroups.models import UserGroup
 
 logger = logging.getLogger(__name__)
@@ -234,6 +234,6 @@ def record_export(user_group: UserGroup, file_format: str, actor: str = "") -> N
     )
     try:
         with atomic_without_waiting(router.db_for_write(Event)):
-            record([event])
+            record_events([event])
     except Error:
         logger.warning("Could not record an export.", exc_info=True)

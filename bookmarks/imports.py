@@ -44,7 +44,7 @@ from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER
 from usergroups.api.limits import Deadline, TimeLimitExceeded
 from usergroups.db.retry import retry_on_conflict
-from usergroups.events import MAX_TEXT, Event, Kind, record
+from usergroups.events import MAX_TEXT, Event, Kind, record_events
 from usergroups.models import UserGroup
 
 from .import_report import Report, printable, refused_lines, translated
@@ -423,6 +423,6 @@ def record_import(user_group: UserGroup, report: Report, using: str) -> None:
     try:
         # In an outer transaction, an error only ends a savepoint.
         with transaction.atomic(using):
-            record([event], using)
+            record_events([event], using)
     except Error:
         logger.warning("Could not record an import.", exc_info=True)

@@ -19,7 +19,7 @@ from usergroups.db.compiled_statements import select_statement
 from usergroups.db.models import DatedModel
 from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
-from usergroups.events import Event, Kind, keys_text, record
+from usergroups.events import Event, Kind, keys_text, record_events
 from usergroups.models import UserGroup
 
 from .deletion_log import Deletion
@@ -197,7 +197,7 @@ class PublicIdManager(WritingManager[M]):
                     keys=keys_text(found),
                     counts={label: len(found)},
                 )
-                record([event], rows.db)
+                record_events([event], rows.db)
             return found
 
         try:

@@ -66,8 +66,8 @@ class Event(models.Model):
         verbose_name=_("team"),
     )
     """The team that owns the rows, unless they belong to a user group."""
-    whole = models.UUIDField(null=True, editable=False)
-    """The key of the event of the whole action."""
+    whole = models.CharField(max_length=36, default="", db_default="")
+    """The key of the event of the whole action, if there is one."""
     actor = models.CharField(_("by"), max_length=MAX_TEXT)
     """The name of an operator with the username, the hint of a token, or a
     command.
@@ -164,21 +164,11 @@ def is_call() -> bool:
     return hasattr(current_actor.get(), "hint")
 
 
-def no_name(row: object) -> str:
-    """Return an empty name, for rows that were loaded without their names."""
-    return ""
-
-
-def own_key(row: models.Model) -> Sequence[Any]:
-    """Return the keys of the row that an event is about."""
-    return [row.pk]
-
-
 def events_about(
     kind: Kind,
     rows: Sequence[M],
     name: Callable[[M], str] = str,
-    keys_of: Callable[[M], Sequence[Any]] = own_key,
+    keys_of: Callable[[M], Sequence[Any]] = lambda row: [row.pk],
     *,
     counts: Mapping[str, int] | None = None,
     changes: Mapping[str, object] | None = None,
@@ -186,20 +176,21 @@ def events_about(
     """Return unsaved events of an action on rows of one model.
 
     Without ``counts``, the rows are counted. An event of one owner has neither
-    names, keys nor numbers of others.
+    names, keys nor numbers of others. ``keys_of`` returns the keys of all rows
+    that the action on a row is about.
     """
     model = type(rows[0])._meta.label_lower
     by_owner = defaultdict(list)
     for row in rows:
         by_owner[tuple(owner_of(row).items())].append(row)
     events = []
-    whole = None
+    whole = ""
     if counts is not None:
         counts = {label.lower(): number for label, number in counts.items()}
     if len(by_owner) > 1:
         numbers = counts or {model: len(rows)}
         events.append(Event(kind=kind, model=model, counts=numbers))
-        whole = events[0].pk
+        whole = str(events[0].pk)
         counts = None
     for owner, owned in by_owner.items():
         names = [name(row) for row in owned[:MAX_NAMED]]
@@ -218,7 +209,7 @@ def events_about(
     return events
 
 
-def record(events: Sequence[Event], using: str | None = None) -> None:
+def record_events(events: Sequence[Event], using: str | None = None) -> None:
     """Insert the events in one statement, as those of the current actor unless
     they have another.
 

@@ -18,7 +18,7 @@ from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
 from .deletion_log import UserGroupDeletion
-from .events import Event, Kind, events_about, keys_text, no_name, record
+from .events import Event, Kind, events_about, keys_text, record_events
 
 if TYPE_CHECKING:
     from .models import UserGroup
@@ -79,7 +79,7 @@ class ErasingQuerySet(WritingQuerySet[M]):
             keys=keys_text(keys),
             counts={label.lower(): number for label, number in counts.items()},
         )
-        record([deletion], self.db)
+        record_events([deletion], self.db)
 
 
 class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
@@ -265,7 +265,8 @@ class UserGroupManager(WritingManager["UserGroup"]):
         def rotate() -> "UserGroup":
             group = groups._update_by_key(key, None, {"token": new_token})
             announce(signals.rotated, [group], groups.db)
-            record(events_about(Kind.ROTATED, [group], no_name), groups.db)
+            events = events_about(Kind.ROTATED, [group], lambda group: group.name)
+            record_events(events, groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)

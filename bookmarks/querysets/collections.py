@@ -18,7 +18,7 @@ from usergroups import signals
 from usergroups.db.announcements import announce
 from usergroups.db.cascades import TooManyDependants
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
-from usergroups.events import Kind, events_about, is_call, no_name, record
+from usergroups.events import Kind, events_about, is_call, record_events
 from usergroups.models import UserGroup
 
 from .bulk_writes import Gathered
@@ -39,7 +39,8 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         super().record_deletions(rows, now)
         # The admin records what operators delete.
         if is_call():
-            record(events_about(Kind.DELETED, rows, no_name), self.db)
+            # Only the keys and the owners of the rows were loaded.
+            record_events(events_about(Kind.DELETED, rows, lambda row: ""), self.db)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
         # without the bookmarks, because their foreign key does not cascade

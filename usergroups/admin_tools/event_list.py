@@ -3,20 +3,18 @@ the row.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from django.contrib import admin
-from django.contrib.admin.views.main import SEARCH_VAR
-from django.contrib.humanize.templatetags.humanize import intcomma
+from django.contrib.humanize.templatetags.humanize import intcomma, naturalday
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models, router
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Left
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern
-from django.utils.formats import date_format, localize
+from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.text import capfirst
@@ -24,7 +22,15 @@ from django.utils.timezone import localdate, make_aware
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.events import OWNERS, Event, Kind, first_key, is_owner, owner_of
+from usergroups.events import (
+    OWNERS,
+    Event,
+    Kind,
+    first_key,
+    is_owner,
+    keys_text,
+    owner_of,
+)
 
 from .autocomplete import AutocompleteFilter
 from .cells import relative_time
@@ -43,9 +49,6 @@ LARGE_FIELDS = (
     "user_group__properties",
 )
 
-ACTION = "action"
-"""In place of a model, before the key of the event of a whole action."""
-
 
 class ShownEvent(NamedTuple):
     """An event on another page than the list, as HTML."""
@@ -56,31 +59,37 @@ class ShownEvent(NamedTuple):
 
 
 class ObjectFilter(admin.SimpleListFilter):
-    """A filter by the label of a model and, after a colon, the key of a row."""
+    """A filter by the label of a model and, after a colon, the key of a row, or
+    of the event of a whole action.
+    """
 
     title = _("object")
     parameter_name = "object"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        choices = {}
+        choices = []
         for model in visible_models(model_admin.admin_site, request):
-            choices[model._meta.label_lower] = capfirst(str(model._meta.verbose_name))
-        chosen = str(self.used_parameters.get(self.parameter_name, ""))
-        label, colon, key = chosen.partition(":")
+            name = capfirst(str(model._meta.verbose_name))
+            choices.append((model._meta.label_lower, name))
+        label, colon, key = self.chosen()
         if colon:
-            choices[chosen] = f"{choices.get(label, gettext('Action'))} {key}"
-        return list(choices.items())
+            choices.append((f"{label}:{key}", key))
+        return choices
+
+    def chosen(self) -> tuple[str, str, str]:
+        """Return the label, the colon and the key, which may be empty."""
+        return (self.value() or "").partition(":")
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Event]
     ) -> QuerySet[Event]:
-        label, colon, key = (self.value() or "").partition(":")
-        if label == ACTION:
-            return queryset.filter(whole=UUID(key))
+        label, colon, key = self.chosen()
         if label:
             queryset = queryset.filter(model=label)
         if colon:
-            queryset = queryset.filter(keys__contains=f"\n{key}\n")
+            queryset = queryset.filter(
+                Q(keys__contains=keys_text([key])) | Q(whole=key)
+            )
         return queryset
 
 
@@ -96,17 +105,15 @@ class DayFilter(admin.SimpleListFilter):
         self, request: HttpRequest, model_admin: object
     ) -> list[tuple[str, str]]:
         today = localdate()
-        days = [today - timedelta(days=number) for number in range(7)]
-        choices = {day.isoformat(): date_format(day) for day in days}
-        choices[days[0].isoformat()] = gettext("Today")
-        choices[days[1].isoformat()] = gettext("Yesterday")
+        choices = []
+        for number in range(7):
+            day = today - timedelta(days=number)
+            choices.append((day.isoformat(), capfirst(naturalday(day))))
         for number in (7, 30, 90):
             first = today - timedelta(days=number - 1)
             text = gettext("Last %(number)s days") % {"number": number}
-            choices[f"{first}..{today}"] = text
-        chosen = str(self.used_parameters.get(self.parameter_name, today))
-        choices.setdefault(chosen, chosen)
-        return list(choices.items())
+            choices.append((f"{first}..{today}", text))
+        return choices
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Event]
@@ -114,16 +121,11 @@ class DayFilter(admin.SimpleListFilter):
         first, _dots, last = (self.value() or "").partition("..")
         if not first:
             return queryset
-        end = date.fromisoformat(last or first) + timedelta(days=1)
+        start = datetime.fromisoformat(first)
+        end = datetime.fromisoformat(last or first) + timedelta(days=1)
         return queryset.filter(
-            pk__gte=first_key_of_day(date.fromisoformat(first)),
-            pk__lt=first_key_of_day(end),
+            pk__gte=first_key(make_aware(start)), pk__lt=first_key(make_aware(end))
         )
-
-
-def first_key_of_day(day: date) -> UUID:
-    """Return a key that is lower than those of the day and of later ones."""
-    return first_key(make_aware(datetime.combine(day, time.min)))
 
 
 class EventAdmin(ReadOnlyListAdmin[Event]):
@@ -133,7 +135,7 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
 
     list_title = _("History")
     is_linked_by_find = True
-    list_display = ("at", "person", "owner", "description")
+    list_display = ("at", "actor", "owner", "description")
     list_filter = (
         ("user_group", AutocompleteFilter),
         ("team", AutocompleteFilter),
@@ -181,7 +183,7 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
         owners = [request.GET.get(f"{name}__id__exact") for name in OWNERS]
         if any(owners) or ":" in request.GET.get("object", ""):
             return events
-        return events.filter(whole=None)
+        return events.filter(whole="")
 
     def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return bool(visible_models(self.admin_site, request))
@@ -200,12 +202,6 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
             headers={"Content-Disposition": 'attachment; filename="refused.csv"'},
         )
 
-    @admin.display(description=_("by"))
-    def person(self, event: Any) -> str:
-        """Return a link that searches the list for this person."""
-        query = urlencode({SEARCH_VAR: event.actor})
-        return format_html('<a href="?{}">{}</a>', query, event.actor)
-
     @admin.display(description=_("owner"))
     def owner(self, event: Any) -> str:
         """Return a link to the user group or team, or to the events of each
@@ -216,7 +212,7 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
             return self.link_to(owner)
         if event.first_keys:
             return "-"
-        query = urlencode({"object": f"{ACTION}:{event.pk}"})
+        query = urlencode({"object": f"{event.model}:{event.pk}"})
         return format_html('<a href="?{}">{}</a>', query, gettext("Several"))
 
     @admin.display(description=_("event"))
@@ -257,12 +253,12 @@ def recent_events(
     event_admin: Any = site.get_model_admin(Event)
     events = event_admin.visible(request).order_by("-pk")
     if row is None:
-        events = events.filter(whole=None)
+        events = events.filter(whole="")
     else:
         events = events.filter(**owner_of(row))
         if not is_owner(type(row)):
             label = row._meta.label_lower
-            events = events.filter(model=label, keys__contains=f"\n{row.pk}\n")
+            events = events.filter(model=label, keys__contains=keys_text([row.pk]))
     related = event_admin.list_select_related
     return [
         ShownEvent(relative_time(event.at), event.actor, event_admin.description(event))

@@ -16,7 +16,14 @@ from django.shortcuts import redirect
 from django.utils.http import urlencode
 
 from usergroups.db.versions import is_same
-from usergroups.events import Event, Kind, events_about, is_owner, owner_of, record
+from usergroups.events import (
+    Event,
+    Kind,
+    events_about,
+    is_owner,
+    owner_of,
+    record_events,
+)
 from usergroups.signals import acting_as
 
 from .fields import choice_with_key
@@ -73,7 +80,7 @@ def log_action(
     # The querysets record the deletions of owners.
     if kind != Kind.DELETED or not is_owner(type(rows[0])):
         with acting_as(user):
-            record(events_about(kind, rows, **fields))
+            record_events(events_about(kind, rows, **fields))
     return log_entries(user, kind, rows, message)
 
 

@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='event',
             name='whole',
-            field=models.UUIDField(editable=False, null=True),
+            field=models.CharField(db_default='', default='', max_length=36),
         ),
         migrations.AlterField(
             model_name='event',

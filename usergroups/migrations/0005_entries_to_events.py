@@ -199,7 +199,7 @@ def make_events(entry, existing, owners, event_model, new, changed):
         own = owned[owner] if whole else keys
         event.kind = kind
         event.keys = keys_text(own)
-        event.whole = whole and whole.pk
+        event.whole = str(whole.pk) if whole else ''
         counts = {} if whole else summary.get('counts') or {}
         own_number = len(own) if whole else number
         event.counts = {name.lower(): count for name, count in counts.items()} or event.counts or {label: own_number}

@@ -29,7 +29,7 @@ from usergroups.db.compiled_statements import (
 from usergroups.db.models import NotedModel
 from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
-from usergroups.events import Event, Kind, events_about, record
+from usergroups.events import Event, Kind, events_about, record_events
 from usergroups.signals import created, revoked, rotated
 
 from . import secret_format
@@ -258,7 +258,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             copies = [announced_copy(successor) for successor in successors]
             announce(rotated, tokens, rows.db, successors=copies)
             if issued:
-                record(events_of_rotation(issued), rows.db)
+                record_events(events_of_rotation(issued), rows.db)
         return issued
 
     # Managers do not have this method, as with Django's delete().
@@ -301,7 +301,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             rows._by_pk(tokens).update(revoked_at=now, revoked_by=by)
             announce(revoked, tokens, rows.db)
             if tokens:
-                record(events_about(Kind.REVOKED, tokens), rows.db)
+                record_events(events_about(Kind.REVOKED, tokens), rows.db)
         return tokens
 
     # Managers do not have this method either.
@@ -428,7 +428,6 @@ def digest_of(public_id: str) -> bytes | None:
     return None
 
 
-@cache
 def events_of_rotation(issued: Sequence[tuple[T, T, str]]) -> list[Event]:
     """Return the events of what ``TokenQuerySet.rotate`` returns, which are
     about the old and the new tokens.
@@ -445,6 +444,7 @@ def events_of_rotation(issued: Sequence[tuple[T, T, str]]) -> list[Event]:
     return events_about(Kind.ROTATED, tokens, name, keys_of)
 
 
+@cache
 def _select_with_owner(
     model: type[T], using: str, large_owner_fields: tuple[str, ...]
 ) -> CompiledStatement[T]:

@@ -10,7 +10,7 @@ from django.db import models
 from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
-from usergroups.events import Kind, events_about, is_owner, record
+from usergroups.events import Kind, events_about, is_owner, record_events
 from usergroups.management.operator_command import OperatorCommand
 from usergroups.signals import acting_as
 
@@ -71,7 +71,7 @@ class Command(OperatorCommand):
             deleted: dict[str, int] = rows.delete()[1]
             # The querysets record the deletions of owners.
             if deleted and not is_owner(model):
-                record(events_about(Kind.DELETED, [row], counts=deleted))
+                record_events(events_about(Kind.DELETED, [row], counts=deleted))
             return deleted
 
         with acting_as(operator):
