@@ -16,7 +16,7 @@ from bookmarks.owned_rows import (
 )
 from usergroups import signals
 from usergroups.db.announcements import announce
-from usergroups.db.cascades import TooManyDependants
+from usergroups.db.cascades import TooManyDependants, retry_deletion
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.events import Kind, events_about, is_call, record_events
 from usergroups.models import UserGroup
@@ -97,11 +97,13 @@ class CollectionManager(PublicIdManager["Collection"]):
             if key is not None:
                 raise Duplicate(key, ["name"])
 
-        return retry_on_conflict(
-            lambda: collections.create(user_group=user_group, name=name),
-            collections.db,
-            refuse_duplicate,
-        )
+        def insert() -> "Collection":
+            collection = self.model(user_group=user_group, name=name)
+            collections.bulk_create([collection])
+            announce(signals.created, [collection], collections.db)
+            return collection
+
+        return retry_on_conflict(insert, collections.db, refuse_duplicate)
 
     def get_or_create_many(
         self, user_group: UserGroup, names: Sequence[str]
@@ -156,7 +158,7 @@ class CollectionManager(PublicIdManager["Collection"]):
             to_delete.delete()
             return gathered
 
-        return retry_on_conflict(merge, rows.db)
+        return retry_deletion(merge, rows.db)
 
     def _find_duplicate(
         self, user_group: UserGroup, changed: "Collection"

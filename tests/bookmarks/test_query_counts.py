@@ -73,10 +73,12 @@ STATEMENTS = {
     "revoke_access_token": [
         OF_TEAM,
         "access token",
+        "key",
         "access token, locked",
         "update",
         "event",
-        "time of the revocation",
+        "rotations",
+        "active successors",
     ],
     "issue_access_tokens": [OF_TEAM],
     "revoke_access_tokens": [OF_TEAM],
@@ -304,7 +306,15 @@ CALLS = {
         lambda stored: stored.call_access_tokens(
             "POST", "access-tokens-batch-revoke", body={"ids": stored.token_ids}
         ),
-        [OF_TEAM, "digests", "tokens, locked", "update", "event"],
+        [
+            OF_TEAM,
+            "digests",
+            "tokens, locked",
+            "update",
+            "event",
+            "rotations",
+            "active successors",
+        ],
     ),
     "GET access tokens by expiry": (
         lambda stored: stored.call_access_tokens(

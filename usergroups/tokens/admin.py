@@ -33,7 +33,7 @@ from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.events import Kind
 
 from . import secret_format
-from .admin_forms import GraceForm, NewTokenForm
+from .admin_forms import GraceForm, NewTokenForm, RevocationForm
 from .admin_states import (
     TokenStateFilter,
     predecessor_of,
@@ -42,7 +42,13 @@ from .admin_states import (
     successor_of,
     successor_sentence,
 )
-from .models import MAX_OPERATOR_LENGTH, Token, TokenQuerySet
+from .models import (
+    MAX_ACTIVE_TOKENS,
+    MAX_OPERATOR_LENGTH,
+    Token,
+    TokenQuerySet,
+    TooManyTokens,
+)
 from .owner_summary import summarize
 
 T = TypeVar("T", bound=Token)
@@ -246,14 +252,20 @@ class TokenAdmin(OperatorAdmin[T]):
             "Requests with a revoked token are rejected immediately. This cannot be "
             "undone."
         ),
+        RevocationForm,
         irreversible=True,
     )
-    def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
+    def revoke(
+        self,
+        request: HttpRequest,
+        queryset: TokenQuerySet[T],
+        successors: bool = False,
+    ) -> str:
         tokens = list(queryset)
-        revoked = queryset.revoke(by=operator_of(request))
+        revoked = queryset.revoke(by=operator_of(request), successors=successors)
         log_entries(request.user, Kind.REVOKED, revoked)
         number = len(revoked)
-        others = len(tokens) - number
+        others = len({*tokens} - {*revoked})
         text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
         return text % {"revoked": intcomma(number), "others": intcomma(others)}
 
@@ -272,7 +284,13 @@ class TokenAdmin(OperatorAdmin[T]):
     def rotate(
         self, request: HttpRequest, queryset: TokenQuerySet[T], grace: timedelta
     ) -> HttpResponse | str:
-        issued = queryset.rotate(grace, by=operator_of(request))
+        try:
+            issued = queryset.rotate(grace, by=operator_of(request))
+        except TooManyTokens:
+            return gettext(
+                "With this grace period, there would be more than %(number)s active "
+                "tokens. Nothing was changed."
+            ) % {"number": intcomma(MAX_ACTIVE_TOKENS)}
         if not issued:
             return gettext(
                 "Only active tokens without a successor can be rotated. Nothing was "
