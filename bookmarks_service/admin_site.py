@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from axes.decorators import axes_dispatch
 from django.conf import settings
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -24,10 +23,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark
-from usergroups.admin_tools.cells import relative_time
-from usergroups.admin_tools.changes import show_object
+from usergroups.admin_tools.event_list import recent_events
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.admin_tools.history import message_of
 from usergroups.admin_tools.pages import admin_url, can_view
 from usergroups.admin_tools.paginator import MAX_LISTED, bounded_number, newest_rows
 from usergroups.models import ApiToken, Team, UserGroup
@@ -44,14 +41,14 @@ from .admin_charts import (
 from .expiring_tokens import can_view_tokens, expiring_tokens_page
 from .token_panels import TokenPanel, token_panels
 
-MAX_CHANGES = 5  # on the index page
+MAX_EVENTS = 5  # on the index page
 
 
 NAVIGATION = [
     (_("Customers"), ["UserGroup", "Team"]),
     (_("Tokens"), ["ApiToken", "AccessToken", "ExpiringTokens"]),
     (_("Bookmarks"), ["Bookmark", "Collection"]),
-    (_("Administration"), ["LogEntry", "Event", "User", "Group"]),
+    (_("Administration"), ["Event", "User", "Group"]),
 ]
 """The groups of lists in the navigation, and their models, in the order of
 use.
@@ -187,15 +184,12 @@ class OperatorsSite(FindSite):
                 newest, is_limited = newest_rows(model_admin.get_queryset(request))
                 tokens += token_panels(model_admin, request, newest, is_limited)
                 charts.append(self.token_chart(model, newest, is_limited))
-        changes = None
-        if can_view(self, request, LogEntry):
-            changes = self.recent_changes(request)
         panels = {
             "steps": self.first_steps(request),
             "user_groups": self.number_of_user_groups(request),
             "charts": charts,
             "tokens": tokens,
-            "recent_changes": changes,
+            "recent_events": recent_events(self, request, MAX_EVENTS),
         }
         return super().index(request, {"panels": panels} | (extra_context or {}))
 
@@ -266,18 +260,3 @@ class OperatorsSite(FindSite):
         title %= {"names": capfirst(model._meta.verbose_name_plural)}
         counts = tokens_by_week(newest)
         return draw(title, weeks_from_today(), counts, limit_text(is_limited))
-
-    def recent_changes(
-        self, request: HttpRequest
-    ) -> list[tuple[LogEntry, str, str, str | None]]:
-        """Return the latest changes in the admin that the user may see: the
-        entry, what was changed, the message and the time of each.
-        """
-        entries = self.get_model_admin(LogEntry).get_queryset(request)
-        latest = entries.select_related("user", "content_type").order_by("-pk")
-        changes = []
-        for entry in latest[:MAX_CHANGES]:
-            time = relative_time(entry.action_time)
-            changed = show_object(self, entry)
-            changes.append((entry, changed, message_of(entry), time))
-        return changes

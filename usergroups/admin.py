@@ -6,19 +6,19 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models, router, transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import ConfirmationForm, requires_confirmation
+from .admin_tools.event_list import EventAdmin
 from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
-from .admin_tools.history import RESTORE_PARAM
+from .admin_tools.history import log_action, log_entries
 from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.pages import can_view
@@ -26,13 +26,15 @@ from .admin_tools.related_lists import RelatedList
 from .db.deletion_records import DeletionRecord
 from .db.stored_json import stored_text
 from .deletion_log import UserGroupDeletion
+from .events import Event, Kind
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
 from .querysets import ProvidedIdTaken
 from .serializers import UserGroupUpdateSerializer
-from .timeline_admin import TimelineAdmin
 from .tokens.admin import TokenAdmin
 
-__all__ = ["ApiTokenAdmin", "TeamAdmin", "TimelineAdmin", "UserGroupAdmin"]
+__all__ = ["ApiTokenAdmin", "TeamAdmin", "UserGroupAdmin"]
+
+admin.site.register(Event, EventAdmin)
 
 JSON_FIELDS = ("mapping", "properties")
 
@@ -171,8 +173,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         if not self.has_change_permission(request, obj):
             json_fields = ("shown_mapping", "shown_properties")
         json_classes = []
-        # A restored value must be seen before it is saved.
-        if has_long_json(obj) and RESTORE_PARAM not in request.GET:
+        if has_long_json(obj):
             json_classes.append("collapse")
         return [
             (None, {"fields": own_fields}),
@@ -242,8 +243,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         user_groups = list(queryset)
         for each in user_groups:
             UserGroup.objects.rotate_token(each.provided_id, each.scope)
-        message = gettext_noop("Rotated the user group token.")
-        self.log_action(request, CHANGE, user_groups, message)
+        log_entries(request.user, Kind.ROTATED, user_groups)
         number = intcomma(len(user_groups))
         return gettext("User group tokens rotated: %(number)s.") % {"number": number}
 
@@ -281,10 +281,9 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
                     "provided id “%(id)s” already."
                 )
                 return text % {"environment": name, "id": each.provided_id}
-        message = gettext_noop("Moved to another environment")
         former = sorted({each.environment or "-" for each in user_groups})
-        change = f"{', '.join(former)} → {environment or '-'}"
-        self.log_action(request, CHANGE, user_groups, f"{message}: {change}")
+        changes = {"environment": [", ".join(former), environment]}
+        log_action(request.user, Kind.CHANGED, user_groups, changes=changes)
         text = gettext("Moved to “%(environment)s”: %(number)s.")
         number = intcomma(len(user_groups))
         return text % {"environment": name, "number": number}
@@ -301,16 +300,15 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     )
     @requires_confirmation(
         _("Reveal the token of %(rows)s"),
-        _("The timeline of each user group will record this."),
+        _("The history of each user group will record this."),
     )
     def reveal_token(
         self, request: HttpRequest, queryset: QuerySet[UserGroup]
     ) -> HttpResponse:
         user_groups = list(queryset)
-        message = gettext_noop("Revealed the user group token.")
-        self.log_action(request, CHANGE, user_groups, message)
+        log_action(request.user, Kind.REVEALED, user_groups)
         text = gettext(
-            "The timeline of each user group records that you revealed its token."
+            "The history of each user group records that you revealed its token."
         )
         # None, because the group replaces no other, as a rotated token would.
         secrets = [(each, each.token, None) for each in user_groups]

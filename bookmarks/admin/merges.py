@@ -4,11 +4,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE, DELETION
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import ProtectedError, QuerySet, RestrictedError
 from django.http import HttpRequest
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import Bookmark, Collection
@@ -18,9 +17,10 @@ from usergroups.admin_tools.confirmations import (
     requires_confirmation,
 )
 from usergroups.admin_tools.deletion_pages import may_delete, protected_message
-from usergroups.admin_tools.history import log_row
+from usergroups.admin_tools.history import log_action
 from usergroups.admin_tools.paginator import display_rows
 from usergroups.db.cascades import TooManyDependants
+from usergroups.events import Kind
 
 from .owned import OwnedAdmin
 
@@ -95,10 +95,8 @@ class MergingAdmin(OwnedAdmin[Collection]):
             return text % {"rows": display_rows(MAX_MERGED, Bookmark._meta)}
         except (ProtectedError, RestrictedError) as error:
             return protected_message(error)
-        message = gettext_noop("Merged other collections into this one")
-        log_row(request.user, CHANGE, staying, f"{message}: {len(others)}")
-        counts = {self.opts.label: len(others)}
-        self.log_action(request, DELETION, others, counts=counts)
+        log_action(request.user, Kind.MERGED, [staying])
+        log_action(request.user, Kind.DELETED, others)
         text = gettext(
             "Merged into “%(name)s”: %(collections)s. Bookmarks moved: %(moved)s. "
             "Deleted because of a duplicate: %(duplicates)s."

@@ -1,16 +1,14 @@
 """The action that moves bookmarks to a collection."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import Bookmark, Collection
@@ -20,7 +18,8 @@ from usergroups.admin_tools.confirmations import (
     ConfirmationForm,
     requires_confirmation,
 )
-from usergroups.admin_tools.history import kept_row
+from usergroups.admin_tools.history import log_action
+from usergroups.events import Kind
 
 from .collections import limit_to_group
 from .owned import OwnedAdmin
@@ -103,7 +102,10 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
                 moved.append(to_move[result.pk])
             elif isinstance(result, Duplicate):
                 duplicates += 1
-        self.log_move(request, moved, collection)
+        former = {row.collection.name if row.collection else "-" for row in moved}
+        new = collection.name if collection else "-"
+        changes = {"collection": [", ".join(sorted(former)), new]}
+        log_action(request.user, Kind.CHANGED, moved, changes=changes)
         text = gettext(
             "Moved to “%(name)s”: %(moved)s. Already there: %(there)s. "
             "Not moved because of a duplicate: %(duplicates)s."
@@ -115,25 +117,6 @@ class MovingAdmin(OwnedAdmin[Bookmark]):
             "duplicates": intcomma(duplicates),
         }
 
-    def log_move(
-        self,
-        request: HttpRequest,
-        moved: Sequence[Bookmark],
-        collection: Collection | None,
-    ) -> None:
-        """Write an entry of the history. That of one bookmark has the old and
-        the new collection, and that of several only the id of the new one.
-        """
-        if len(moved) == 1:
-            message = move_message(moved[0].collection, collection)
-        elif collection is None:
-            message = gettext_noop("Moved out of their collections.")
-        else:
-            # makemessages does not look into f-strings.
-            text = gettext_noop("Moved to the collection")
-            message = f"{text}: {collection.pk}"
-        self.log_action(request, CHANGE, moved, message)
-
 
 def lock(collection: Collection) -> bool:
     """Lock a collection, so that it cannot be deleted until the transaction
@@ -143,12 +126,3 @@ def lock(collection: Collection) -> bool:
     stored = collections.filter(pk=collection.pk, user_group=collection.user_group_id)
     # The lock still lets other transactions add bookmarks to the collection.
     return stored.select_for_update(no_key=True).first() is not None
-
-
-def move_message(old: Collection | None, new: Collection | None) -> str:
-    """Return the message for the history that saving the form of the bookmark
-    would write.
-    """
-    values = {"collection": [kept_row(old), kept_row(new)]}
-    changed = {"fields": ["Collection"], "values": values}
-    return json.dumps([{"changed": changed}])

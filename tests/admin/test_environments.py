@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
 from bookmarks.models import AccessToken
@@ -18,6 +17,7 @@ from tests.admin.actions import (
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.signals import received
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.events import Event
 from usergroups.models import UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -66,9 +66,8 @@ def test_a_group_moves_with_its_tokens_and_bookmarks(
     assert AccessToken.objects.get(pk=others.pk).environment == "Customer"
     [updated] = sent
     assert (updated.name, updated.arguments["fields"]) == ("updated", {"environment"})
-    assert LogEntry.objects.get().get_change_message() == (
-        "Moved to another environment: Customer → Testing"
-    )
+    event = Event.objects.get()
+    assert event.changes == {"environment": ["Customer", "Testing"]}
 
 
 def test_callers_see_a_deletion_in_the_old_environment_and_a_new_group_in_the_other(
@@ -120,7 +119,7 @@ def test_no_group_moves_if_an_id_is_taken_in_the_environment(admin_client, user_
         group.refresh_from_db()
         assert group.environment == "Customer"
     assert AccessToken.objects.get(pk=token.pk).environment == "Customer"
-    assert not LogEntry.objects.exists()
+    assert not Event.objects.exists()
 
 
 def test_a_group_that_is_there_already_is_not_changed(admin_client, user_group):

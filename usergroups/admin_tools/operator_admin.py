@@ -189,7 +189,7 @@ class OperatorAdmin(
         **kwargs: Any,
     ) -> HttpResponse:
         """Add the related lists and the buttons of actions to the page, and
-        the labels of the fields that cannot be edited later or are restored.
+        the labels of the fields that cannot be edited later.
         """
         context["show_save_and_add_another"] = False
         context["show_delete"] = False  # The template has a button for it.
@@ -199,13 +199,6 @@ class OperatorAdmin(
             names = [name for name in self.fixed_fields if name in fields]
             context["fixed_labels"] = [fields[name].label for name in names]
             return super().render_change_form(request, context, *args, **kwargs)
-        if request.method == "GET":
-            form = context["adminform"].form
-            context["restored"] = self.restore(request, obj, form)
-            # Send the form to the address without the query parameter, or else
-            # "Save and continue editing" would restore the values again.
-            if context["restored"]:
-                kwargs["form_url"] = request.path
         context["related"] = self.get_related(request, obj)
         context["buttons"] = self.get_buttons(request, obj)
         context["irreversible"] = self.irreversible_actions()
