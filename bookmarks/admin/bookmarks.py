@@ -19,7 +19,6 @@ from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from .collections import limit_to_group
 from .exports import ExportingAdmin
 from .imports import ImportingAdmin
-from .moves import MovingAdmin
 from .owned import OWNER_COLUMNS, DistributedAdmin
 
 
@@ -48,9 +47,7 @@ class CollectionFilter(AutocompleteFilter):
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(
-    MovingAdmin, ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]
-):
+class BookmarkAdmin(ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]):
     list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
     list_filter = (*DistributedAdmin.list_filter, ("collection", CollectionFilter))
     search_fields = ("url", "title", "tags", "note")
@@ -61,8 +58,6 @@ class BookmarkAdmin(
     # Only the default ordering, by creation, has an index on every database.
     sortable_by = ()
     autocomplete_fields = ("user_group", "collection")
-    actions = ("move", "delete_selected")
-    object_actions = {"move": _("Move")}
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Bookmark]:

@@ -78,12 +78,6 @@ METHODS = {
             has.group, [has.bookmark.pk], collection
         ),
     ),
-    "Collection.merge_into": (
-        ["collection"],
-        lambda has, collection: Collection.objects.merge_into(
-            has.group, collection, [has.collection]
-        ),
-    ),
     "Collection.add": (
         ["name"],
         lambda has, name: Collection.objects.add(has.group, name),
