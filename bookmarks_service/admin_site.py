@@ -9,7 +9,6 @@ from typing import Any
 
 from axes.decorators import axes_dispatch
 from django.conf import settings
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.signals import user_login_failed
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
@@ -18,15 +17,12 @@ from django.urls import URLPattern, URLResolver
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.cells import relative_time
-from usergroups.admin_tools.changes import show_object
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.admin_tools.history import message_of
-from usergroups.admin_tools.pages import can_view
+from usergroups.admin_tools.history import recent_events
 
 from .needs_today import lines_for
 
-MAX_CHANGES = 5  # on the index page
+MAX_EVENTS = 5  # on the index page
 
 
 NAVIGATION = [
@@ -133,23 +129,6 @@ class OperatorsSite(FindSite):
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        changes = None
-        if can_view(self, request, LogEntry):
-            changes = self.recent_changes(request)
-        context = {"lines": lines_for(self, request), "recent_changes": changes}
+        events = recent_events(self, request, MAX_EVENTS)
+        context = {"lines": lines_for(self, request), "events": events}
         return super().index(request, context | (extra_context or {}))
-
-    def recent_changes(
-        self, request: HttpRequest
-    ) -> list[tuple[LogEntry, str, str, str | None]]:
-        """Return the latest changes in the admin that the user may see: the
-        entry, what was changed, the message and the time of each.
-        """
-        entries = self.get_model_admin(LogEntry).get_queryset(request)
-        latest = entries.select_related("user", "content_type").order_by("-pk")
-        changes = []
-        for entry in latest[:MAX_CHANGES]:
-            time = relative_time(entry.action_time)
-            changed = show_object(self, entry)
-            changes.append((entry, changed, message_of(entry), time))
-        return changes

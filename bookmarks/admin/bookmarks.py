@@ -92,10 +92,11 @@ class BookmarkAdmin(ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]):
     def get_fields(
         self, request: HttpRequest, obj: Bookmark | None = None
     ) -> tuple[str, ...]:
+        fields = ("title", "tags", "note")
         if obj is None:
-            return ("user_group", "url", "title", "tags", "note")
-        editable = ("collection", "title", "tags", "note")
-        return (*editable, *self.fixed_fields, *self.readonly_fields)
+            return ("user_group", "url", *fields)
+        dates = ("id", "created_at", "updated_at")
+        return ("user_group", "url_link", *fields, "collection", *dates)
 
     def get_form(
         self,

@@ -18,6 +18,11 @@ class DetailedReport(Report):
     dry_run: bool
 
     @property
+    def written(self) -> int:
+        """How many bookmarks are new or updated."""
+        return self.created + self.updated
+
+    @property
     def refused_places(self) -> list[tuple[str, str]]:
         """The places in the file and the reason of each group of refusals."""
         places = []

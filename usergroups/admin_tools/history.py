@@ -17,6 +17,7 @@ from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
@@ -33,6 +34,7 @@ from usergroups.events import (
     record,
 )
 
+from .cells import relative_time
 from .fields import ModelField, choice_with_key, is_valid_value
 from .forms import OperatorForm
 from .pages import M, ModelAdmin, admin_url, can_view
@@ -342,3 +344,47 @@ def restore_value(form: OperatorForm, change: Change) -> None:
         # as kept_row() returns it
         old = old["key"]
     form.initial[name] = old
+
+
+class ShownEvent(NamedTuple):
+    """An event as pages show it: the time and the description are HTML."""
+
+    time: str | None
+    actor: str
+    description: str
+
+
+def recent_events(
+    site: Any, request: HttpRequest, number: int, row: models.Model | None = None
+) -> list[ShownEvent]:
+    """Return the last events that the user may see, newest first, or those of
+    a row.
+    """
+    if not can_view(site, request, LogEntry):
+        return []
+    entries = site.get_model_admin(LogEntry).get_queryset(request)
+    if row is not None:
+        entries = entries.filter(
+            content_type=get_content_type_for_model(row), object_id=str(row.pk)
+        )
+    shown = []
+    for entry in entries.order_by("-pk")[:number]:
+        name = entry.object_repr or str(entry.object_id or "")
+        if entry.object_id and not entry.is_deletion():
+            opts = model_of(entry)._meta
+            address = admin_url(site, opts, "change", entry.object_id)
+            name = format_html('<a href="{}">{}</a>', address, name)
+        description = format_html("{} {}", name, message_of(entry))
+        time = relative_time(entry.action_time)
+        shown.append(ShownEvent(time, operator_name(entry), description))
+    return shown
+
+
+def history_url(site: Any, row: models.Model) -> str:
+    """Return the address of the list of changes, filtered by this row."""
+    query = {
+        "content_type": str(get_content_type_for_model(row).pk),
+        "object_id": str(row.pk),
+    }
+    address = admin_url(site, LogEntry._meta, "changelist")
+    return f"{address}?{urlencode(query)}"

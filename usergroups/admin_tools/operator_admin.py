@@ -9,7 +9,8 @@ from django.contrib import admin
 from django.db import connections, models, router, transaction
 from django.db.models import QuerySet
 from django.forms import ModelChoiceField, ModelForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -24,7 +25,7 @@ from .deletion_pages import DeletingAdmin
 from .fields import ForeignKey, MultiLineField, SingleLineField
 from .findable import FindableAdmin
 from .forms import OperatorForm
-from .history import HistoryAdmin, changed_fields
+from .history import HistoryAdmin, changed_fields, recent_events
 from .lists import OperatorListAdmin
 from .pages import M
 from .related_lists import RelatedListsAdmin
@@ -174,6 +175,14 @@ class OperatorAdmin(
         with acting_as(request.user):
             return retry_on_conflict(view, router.db_for_write(self.model))
 
+    def response_post_save_change(
+        self, request: HttpRequest, obj: M
+    ) -> HttpResponseRedirect:
+        """Stay on the page, which still leads to the filtered list."""
+        address = self.url_of("change", obj.pk)
+        filters = self.get_preserved_filters(request)
+        return redirect(f"{address}?{filters}" if filters else address)
+
     def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         # Add the message on commit, so that a rolled-back attempt leaves none.
         add_message = partial(super().message_user, request, *args, **kwargs)
@@ -192,6 +201,7 @@ class OperatorAdmin(
         the labels of the fields that cannot be edited later or are restored.
         """
         context["show_save_and_add_another"] = False
+        context["show_save_and_continue"] = False  # Saving leads to this page.
         context["show_delete"] = False  # The template has a button for it.
         obj = context.get("original")
         if obj is None:
@@ -206,7 +216,10 @@ class OperatorAdmin(
             # "Save and continue editing" would restore the values again.
             if context["restored"]:
                 kwargs["form_url"] = request.path
+        elif getattr(context["adminform"].form, "has_conflict", False):
+            context["last_events"] = recent_events(self.admin_site, request, 1, obj)
         context["related"] = self.get_related(request, obj)
+        context["parents"] = [self.link_to(each) for each in self.parents_of(obj)]
         context["buttons"] = self.get_buttons(request, obj)
         context["irreversible"] = self.irreversible_actions()
         return super().render_change_form(request, context, *args, **kwargs)

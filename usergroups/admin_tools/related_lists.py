@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 
 from .autocomplete import AutocompleteFilter
-from .lists import filter_name
+from .lists import ReadOnlyListAdmin, filter_name
 from .pages import M, PagesAdmin, can_view, change_url
 from .paginator import bounded_number
 
@@ -26,8 +26,6 @@ class RelatedList(TypedDict):
     count: str
     url: str
     links: NotRequired[list[Link]]
-    summary: NotRequired[str]
-    """What the page says about the rows."""
 
 
 class RelatedListsAdmin(PagesAdmin[M]):
@@ -43,6 +41,9 @@ class RelatedListsAdmin(PagesAdmin[M]):
             if not can_view(self.admin_site, request, model):
                 continue
             other = self.admin_site.get_model_admin(model)
+            # The page shows the last events, with a link to the others.
+            if isinstance(other, ReadOnlyListAdmin):
+                continue
             if isinstance(other, RelatedListsAdmin):
                 related += other.lists_filtered_by(request, obj)
         return related
@@ -63,7 +64,6 @@ class RelatedListsAdmin(PagesAdmin[M]):
                 query = {f"{field_path}__{key_name}__exact": obj.pk}
                 related = self.related_list(request, query)
                 related["links"] = self.get_related_links(request, field_path, obj)
-                related["summary"] = self.get_related_summary(request, field_path, obj)
                 yield related
 
     def related_list(
@@ -76,16 +76,10 @@ class RelatedListsAdmin(PagesAdmin[M]):
         url = f"{self.url_of('changelist')}?{urlencode(query)}"
         return {"name": name, "count": count, "url": url}
 
-    def get_related_summary(
-        self, request: HttpRequest, field_path: str, obj: models.Model
-    ) -> str:
-        """Return what the page of ``obj`` says about its rows of this list."""
-        return ""
-
     def response_post_save_add(
         self, request: HttpRequest, obj: M
     ) -> HttpResponseRedirect:
-        """Return to the page whose "Add … here" opened the form, if any."""
+        """Return to the page whose "Add" opened the form, if any."""
         for field in self.opts.fields:
             key = request.GET.get(field.name)
             if field.is_relation and key == str(field.value_from_object(obj)):
@@ -95,7 +89,7 @@ class RelatedListsAdmin(PagesAdmin[M]):
     def get_related_links(
         self, request: HttpRequest, field_path: str, obj: models.Model
     ) -> list[Link]:
-        """Return links such as "Add bookmark here", which open a form with
+        """Return links such as "Add bookmark", which open a form with
         ``obj`` in the field.
         """
         if not self.has_add_permission(request):
@@ -103,7 +97,7 @@ class RelatedListsAdmin(PagesAdmin[M]):
         fieldsets = self.get_fieldsets(request)
         if field_path not in flatten_fieldsets(fieldsets):
             return []
-        text = gettext("Add %(name)s here") % {"name": self.opts.verbose_name}
+        text = gettext("Add %(name)s") % {"name": self.opts.verbose_name}
         query = urlencode({field_path: obj.pk})
         return [(text, f"{self.url_of('add')}?{query}")]
 

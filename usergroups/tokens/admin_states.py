@@ -2,6 +2,7 @@
 sentences at the top of its page.
 """
 
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.contrib import admin
@@ -23,6 +24,10 @@ ROTATED = gettext_noop("Rotated. Successor")
 SUCCESSOR = gettext_noop("Successor of")
 
 
+EXPIRY_PERIODS = {"expires-30": timedelta(days=30), "expires-90": timedelta(days=90)}
+"""Filters by state that select, and sort, tokens by their expiry."""
+
+
 class TokenStateFilter(admin.SimpleListFilter):
     title = _("state")
     parameter_name = "state"
@@ -32,6 +37,8 @@ class TokenStateFilter(admin.SimpleListFilter):
     ) -> list[tuple[str, Any]]:
         return [
             *TokenState.choices,
+            ("expires-30", _("Expires within 30 days")),
+            ("expires-90", _("Expires within 90 days")),
             ("unused", _("Not used for 90 days")),
             ("refused", _("Calls refused in the last 7 days")),
         ]
@@ -42,6 +49,8 @@ class TokenStateFilter(admin.SimpleListFilter):
         value = self.value()
         if value == "unused":
             return queryset.unused()
+        if value in EXPIRY_PERIODS:
+            return queryset.expire_within(EXPIRY_PERIODS[value])
         if value == "refused":
             return queryset.refused()
         if value in TokenState.values:
@@ -69,7 +78,7 @@ def tokens_of_same_owner(token: Token) -> TokenQuerySet[Any]:
     return tokens.filter(**{token.owner_field: token.owner})
 
 
-def state_sentence(token: Token) -> str:
+def state_sentence(token: Token, usage: object = "") -> str:
     """Return what the state of a token means for calls, and who revoked it.
 
     The page shows it after the name of the state.
@@ -89,7 +98,7 @@ def state_sentence(token: Token) -> str:
         case TokenState.EXPIRING:
             return format_html(gettext("Expires {}. {}"), expires, scope)
         case _:
-            return format_html(gettext("The token works. {}"), scope)
+            return format_html(gettext("The token works {}. {}"), usage, scope)
 
 
 def revoked_sentence(token: Token) -> str:
@@ -115,6 +124,8 @@ def refusals_sentence(token: Any) -> str:
     reason = gettext("token expired")
     if token.revoked_at is not None:
         reason = gettext("token revoked")
+    elif token.is_active:
+        reason = gettext("sent where another kind of token is used")
     elif token.rotated_at is not None:
         reason = gettext("token replaced")
     text = ngettext(

@@ -1,28 +1,28 @@
 "use strict";
 
-// Load the page again before the form is sent. If the session has expired, say so and keep what was typed. After another
-// login, the form needs the new CSRF token.
-function checkSession(form) {
-  const warning = document.getElementById("session-warning");
+// Load the page, or another one, before the form is sent. If it cannot be saved now, say why and keep what was typed. After
+// another login, the form needs the new CSRF token.
+function checkBefore(form) {
+  const warning = document.getElementById("not-saved");
   let state = "";
+  const refuse = (reason) => {
+    state = "";
+    for (const each of warning.children) each.hidden = each.dataset.reason !== reason;
+    warning.hidden = false;
+    warning.focus();
+  };
   form.addEventListener("submit", async (event) => {
     if (state === "checked") return;
     event.preventDefault();
     if (state === "checking") return; // a double click
     state = "checking";
-    let page;
-    try {
-      const response = await fetch(location.href);
-      page = new DOMParser().parseFromString(await response.text(), "text/html");
-    } catch { /* Let the browser say that the server does not respond. */ }
-    if (page?.body.classList.contains("login")) {
-      state = "";
-      warning.hidden = false;
-      warning.focus();
-      return;
-    }
-    const token = page?.querySelector("[name=csrfmiddlewaretoken]");
-    if (token) form.elements.csrfmiddlewaretoken.value = token.value;
+    const response = await fetch(form.dataset.check ?? location.href).catch(() => null);
+    if (!response || response.status >= 500) return refuse("server");
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (page.body.classList.contains("login")) return refuse("session");
+    // Django redirects from the page of a deleted object.
+    if (!form.dataset.check && !page.getElementById(form.id)) return refuse("deleted");
+    form.elements.csrfmiddlewaretoken.value = page.querySelector("[name=csrfmiddlewaretoken]").value;
     state = "checked";
     form.requestSubmit(event.submitter);
   });
@@ -82,6 +82,9 @@ function editJson(area, stored) {
       element.textContent = lines.map((line) => `${sign} ${line}`).join("\n");
       return element;
     }));
+  };
+  const check = () => {
+    area.closest(".form-row").querySelector(".errorlist")?.remove(); // It has the place of an error in the former text.
     problem.textContent = "";
     try {
       if (text.trim()) JSON.parse(text);
@@ -90,16 +93,18 @@ function editJson(area, stored) {
       problem.textContent = document.documentElement.lang.startsWith("en") ? error.message : area.dataset.invalid;
     }
   };
-  area.addEventListener("input", update);
+  area.addEventListener("input", () => { update(); check(); });
   area.addEventListener("scroll", () => { numbers.scrollTop = area.scrollTop; });
   update();
 }
 
 // Wait for Select2, which sets its fields late.
 window.addEventListener("load", () => {
+  const confirmation = document.getElementById("confirmation");
+  if (confirmation) checkBefore(confirmation);
   const form = document.querySelector(".change-form #content-main > form[method=post]");
   if (!form) return;
-  warnOfUnsavedChanges(form, checkSession(form));
+  warnOfUnsavedChanges(form, checkBefore(form));
   for (const area of form.querySelectorAll("textarea.json")) {
     editJson(area, form.elements[`initial-${area.name}`]?.value ?? "");
   }
