@@ -1,6 +1,6 @@
 """What the admin's first page lists because it needs somebody today."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 
 from bookmarks.imports import REFUSED
@@ -18,12 +19,26 @@ from usergroups.admin_tools.pages import can_view
 from usergroups.admin_tools.paginator import bounded_number, newest_rows
 from usergroups.events import Event, Kind
 from usergroups.models import ApiToken
-from usergroups.tokens.admin_states import refusals_sentence
+from usergroups.tokens.admin_states import filter_by_state, refusals_sentence
 
 MAX_LINES = 5  # of each kind
 
 IMPORT_NOTICE = timedelta(days=7)
 """How long an import that refused lines is listed."""
+
+
+def expiry_sentence(token: Any) -> str:
+    """Return when a token expires."""
+    return format_html(gettext("Expires {}."), relative_time(token.expires_at))
+
+
+TOKENS = (
+    ("refused", "-refused_minutes", refusals_sentence),
+    ("expiring", "expires_at", expiry_sentence),
+)
+"""The states of tokens that need somebody, in which order they are listed, and
+what the list says of each.
+"""
 
 
 class Line(NamedTuple):
@@ -39,41 +54,35 @@ def lines_for(site: AdminSite, request: HttpRequest) -> list[Line]:
     refused calls, those with the most first, tokens that expire soon, and
     imports that refused lines.
     """
-    models = [m for m in (ApiToken, AccessToken) if can_view(site, request, m)]
-    admins: list[Any] = [site.get_model_admin(model) for model in models]
     lines: list[Line] = []
-    for each in admins:
-        tokens = each.get_queryset(request).refused().order_by("-refused_minutes")
-        lines += token_lines(each, "refused", tokens)
-    for each in admins:
-        tokens = each.get_queryset(request).in_state("expiring").order_by("expires_at")
-        lines += token_lines(each, "expiring", tokens)
+    for state, order, text in TOKENS:
+        for model in (ApiToken, AccessToken):
+            if can_view(site, request, model):
+                model_admin: Any = site.get_model_admin(model)
+                tokens = model_admin.get_queryset(request)
+                found = filter_by_state(tokens, state).order_by(order)
+                lines += token_lines(model_admin, state, found, text)
     if can_view(site, request, Event):
         lines += import_lines(site.get_model_admin(Event), request)
     return lines
 
 
-def token_lines(model_admin: Any, state: str, tokens: Any) -> Iterator[Line]:
-    """Yield the lines of the first tokens, and one that links to the list with
-    this filter if there are more.
+def token_lines(
+    model_admin: Any, state: str, tokens: Any, text: Callable[[Any], str]
+) -> Iterator[Line]:
+    """Yield the lines of the first tokens, and one that links to the list of
+    all tokens in this state if there are more.
     """
     first = list(tokens[: MAX_LINES + 1])
     for token in first[:MAX_LINES]:
-        text = format_html(gettext("Expires {}."), relative_time(token.expires_at))
-        if state == "refused":
-            text = refusals_sentence(token)
         link = model_admin.link_to(token)
-        yield Line(link, model_admin.link_to(token.owner), text)
+        yield Line(link, model_admin.link_to(token.owner), text(token))
     if len(first) > MAX_LINES:
-        names = {
-            "refused": gettext("All {number} {names} with refused calls"),
-            "expiring": gettext("All {number} {names} that expire soon"),
-        }
-        text = names[state].format(
-            number=bounded_number(tokens), names=model_admin.opts.verbose_name_plural
-        )
         address = f"{model_admin.url_of('changelist')}?state={state}"
-        yield Line(format_html('<a href="{}">{}</a>', address, text), "", "")
+        name = capfirst(model_admin.opts.verbose_name_plural)
+        number = bounded_number(tokens)
+        link = format_html('<a href="{}">{}: {}</a>', address, name, number)
+        yield Line(link, "", "")
 
 
 def import_lines(model_admin: Any, request: HttpRequest) -> Iterator[Line]:

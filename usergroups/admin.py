@@ -22,8 +22,7 @@ from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .db.deletion_records import DeletionRecord
 from .deletion_log import UserGroupDeletion
-from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Environment, Team, UserGroup
-from .querysets import ProvidedIdTaken
+from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
 from .timeline_admin import TimelineAdmin
 from .tokens.admin import TokenAdmin
@@ -31,19 +30,6 @@ from .tokens.admin import TokenAdmin
 __all__ = ["ApiTokenAdmin", "TeamAdmin", "TimelineAdmin", "UserGroupAdmin"]
 
 JSON_FIELDS = ("mapping", "properties")
-
-
-class EnvironmentForm(OneRowForm):
-    """The environment to which a user group moves."""
-
-    environment = forms.ChoiceField(label=_("Environment"), required=False)
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        offered = [("", gettext("No environment")), *Environment.choices]
-        present = self.rows[0].environment
-        field: Any = self.fields["environment"]
-        field.choices = [each for each in offered if each[0] != present]
 
 
 class EnvironmentFilter(admin.ChoicesFieldListFilter):
@@ -64,6 +50,7 @@ class TeamAdmin(OperatorAdmin[Team]):
     search_fields = ("name",)
     find_fields = ("name",)
     ordering = ("name",)
+    related = ((UserGroup, "team"), (ApiToken, "team"))
     empty_text = _("A team owns user groups and API tokens.")
     deletion_asks_for_name = True
 
@@ -143,13 +130,11 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     actions = (
         "reveal_token",
         "rotate_token",
-        "move_to_environment",
         "delete_selected",
     )
     object_actions = {
         "reveal_token": _("Reveal dashboard token"),
         "rotate_token": _("Rotate dashboard token"),
-        "move_to_environment": _("Move to another environment"),
     }
     empty_text = _("Applications create user groups with POST /api/user.")
 
@@ -215,37 +200,6 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         message = gettext_noop("Rotated the user group token.")
         self.log_action(request, CHANGE, [user_group], message)
         text = gettext("The dashboard token of {} was rotated.")
-        return format_html(text, self.link_to(user_group))
-
-    @admin.action(permissions=["change"])
-    @requires_confirmation(
-        _("Move %(rows)s to another environment"),
-        _(
-            "Applications then need an API token of the new environment. For those "
-            "with a token of the old one, the user group is deleted, and POST "
-            "/api/user would create it again, without bookmarks. Access tokens keep "
-            "working, and bookmarks are kept."
-        ),
-        EnvironmentForm,
-    )
-    def move_to_environment(
-        self, request: HttpRequest, queryset: QuerySet[UserGroup], environment: str
-    ) -> str:
-        user_group = queryset.get()
-        former = user_group.environment or "-"
-        try:
-            UserGroup.objects.move_to_environment(
-                user_group.provided_id, user_group.scope, environment
-            )
-        except ProvidedIdTaken:
-            return gettext(
-                "Nothing was changed: the environment has a user group with this "
-                "provided id already."
-            )
-        message = gettext_noop("Moved to another environment")
-        change = f"{message}: {former} → {environment or '-'}"
-        self.log_action(request, CHANGE, [user_group], change)
-        text = gettext("{} was moved to another environment.")
         return format_html(text, self.link_to(user_group))
 
     def has_reveal_permission(self, request: HttpRequest) -> bool:

@@ -21,14 +21,13 @@ from .admin_tools.changes import (
 )
 from .admin_tools.fields import is_valid_value
 from .admin_tools.lists import ReadOnlyListAdmin
-from .admin_tools.related_lists import RelatedListsAdmin
 from .events import Event, Kind, history
 
 LARGE_FIELDS = ("refused_lines", "user_group__mapping", "user_group__properties")
 
 
 @admin.register(Event)
-class TimelineAdmin(RelatedListsAdmin[Event], ReadOnlyListAdmin[Event]):
+class TimelineAdmin(ReadOnlyListAdmin[Event]):
     """A read-only list of events, of which it shows those about models that
     the user may view.
     """

@@ -8,7 +8,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.models import Collection
+from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import set_query_params
 from usergroups.admin_tools.fields import is_valid_value
 from usergroups.models import UserGroup
@@ -25,6 +25,7 @@ class CollectionAdmin(DistributedAdmin[Collection]):
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")
     fixed_fields = ("user_group",)
+    related = ((Bookmark, "collection"),)
     readonly_fields = ("id", "created_at", "updated_at")
     fields = ("user_group", "name", *readonly_fields)
     empty_text = _("Applications create collections with POST /v1/collections.")

@@ -21,7 +21,7 @@ from django.utils.html import format_html_join
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.models import AccessToken, Bookmark
+from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.admin import TeamAdmin, UserGroupAdmin
 from usergroups.admin_tools.cells import relative_time
 from usergroups.admin_tools.history import history_url, recent_events
@@ -91,7 +91,6 @@ class OwnerAdmin(OperatorAdmin[M]):
             if can_view(self.admin_site, request, model):
                 token_admin: Any = self.admin_site.get_model_admin(model)
                 context["tokens"] = read_tokens(token_admin, request, owner)
-                context["token_opts"] = model._meta
             events = recent_events(self.admin_site, request, MAX_EVENTS, owner)
             history = history_url(self.admin_site, owner)
             identity = format_html_join(
@@ -129,6 +128,12 @@ admin.site.unregister([Team, UserGroup])
 class OwningTeamAdmin(OwnerAdmin[Team], TeamAdmin):
     list_display = (*TeamAdmin.list_display, "number_of_user_groups", "last_use")
     list_filter = (UseFilter,)
+    related = (
+        *TeamAdmin.related,
+        (AccessToken, "user_group__team"),
+        (Collection, "user_group__team"),
+        (Bookmark, "user_group__team"),
+    )
 
     def complete_rows(self, request: HttpRequest, rows: Sequence[Any]) -> None:
         super().complete_rows(request, rows)
@@ -148,6 +153,11 @@ class OwningTeamAdmin(OwnerAdmin[Team], TeamAdmin):
 class OwningUserGroupAdmin(OwnerAdmin[UserGroup], UserGroupAdmin):
     list_display = (*UserGroupAdmin.list_display, "number_of_bookmarks", "last_use")
     list_filter = (*UserGroupAdmin.list_filter, UseFilter)
+    related = (
+        (AccessToken, "user_group"),
+        (Collection, "user_group"),
+        (Bookmark, "user_group"),
+    )
 
     def complete_rows(self, request: HttpRequest, rows: Sequence[Any]) -> None:
         super().complete_rows(request, rows)

@@ -118,7 +118,8 @@ def form_at(client, address):
 
 def shown_form(client, user_group):
     """Return the data that the form of a user group has when it is opened."""
-    return form_at(client, url("usergroups_usergroup_change", user_group.pk))
+    address = url("usergroups_usergroup_change", user_group.pk)
+    return form_at(client, f"{address}?edit=1")
 
 
 def save(client, user_group, **changes):

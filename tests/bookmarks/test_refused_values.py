@@ -120,12 +120,6 @@ METHODS = {
             provided_id, has.scope
         ),
     ),
-    "UserGroup.move_to_environment": (
-        ["environment"],
-        lambda has, environment: UserGroup.objects.move_to_environment(
-            has.group.provided_id, has.scope, environment
-        ),
-    ),
     "ApiToken.issue": (
         ["token name", "read_only", "expires_at", "environment"],
         lambda has, **new: ApiToken.objects.issue(team=has.group.team, **new),

@@ -15,7 +15,6 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
-from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
@@ -184,21 +183,7 @@ class TokenAdmin(OperatorAdmin[T]):
         if token is not None:
             successor = successor_of(token)
             context["sentence"] = self.sentences(token, successor)
-            is_usable = token.is_active or successor is not None
-            if not is_usable and self.has_add_permission(request):
-                context["new_url"] = self.url_of_similar(token)
         return super().render_change_form(request, context, *args, **kwargs)
-
-    def url_of_similar(self, token: T) -> str:
-        """Return the URL of the form for a new token, with the name, owner and
-        access of this one filled in.
-        """
-        values = {}
-        for name in ("name", *self.owner_form_fields, "read_only"):
-            value = token.serializable_value(name)
-            if value:
-                values[name] = value
-        return f"{self.url_of('add')}?{urlencode(values)}"
 
     def sentences(self, token: T, successor: Token | None) -> str:
         """Return what the top of the token's page says: its state, the tokens

@@ -46,16 +46,20 @@ class TokenStateFilter(admin.SimpleListFilter):
     def queryset(  # type: ignore[override]
         self, request: HttpRequest, queryset: TokenQuerySet[T]
     ) -> TokenQuerySet[T]:
-        value = self.value()
-        if value == "unused":
-            return queryset.unused()
-        if value in EXPIRY_PERIODS:
-            return queryset.expire_within(EXPIRY_PERIODS[value])
-        if value == "refused":
-            return queryset.refused()
-        if value in TokenState.values:
-            return queryset.in_state(value)
-        return queryset
+        return filter_by_state(queryset, self.value())
+
+
+def filter_by_state(tokens: TokenQuerySet[T], state: str | None) -> TokenQuerySet[T]:
+    """Filter tokens by the value of a TokenStateFilter."""
+    if state in EXPIRY_PERIODS:
+        return tokens.expire_within(EXPIRY_PERIODS[state])
+    if state == "unused":
+        return tokens.unused()
+    if state == "refused":
+        return tokens.refused()
+    if state in TokenState.values:
+        return tokens.in_state(state)
+    return tokens
 
 
 def successor_of(token: Token) -> Token | None:

@@ -1,8 +1,7 @@
 """What the page of an owner, such as a user group, shows of its tokens."""
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Model
@@ -14,7 +13,7 @@ from django.utils.translation import gettext
 from usergroups.admin_tools.cells import relative_time
 
 from .admin_states import refusals_sentence
-from .models import REFUSAL_NOTICE, Token
+from .models import REFUSAL_NOTICE
 
 if TYPE_CHECKING:
     from .admin import TokenAdmin
@@ -26,65 +25,44 @@ MAX_SHOWN = 10
 """The number of active tokens in the table."""
 
 
-class TokenRow(NamedTuple):
-    """The cells of a token, and the labels and addresses of its actions."""
-
-    token: str
-    state: str
-    expires: str
-    last_used: str
-    actions: list[tuple[object, str]]
-
-
-class OwnerTokens(NamedTuple):
-    """The tokens of an owner: the number of active ones, the last use, what is
-    wrong, and the rows of the table.
-    """
-
-    active: str
-    last_use: str
-    problem: str
-    rows: list[TokenRow]
-
-
 def read_tokens(
     model_admin: "TokenAdmin[Any]", request: HttpRequest, owner: Model
-) -> OwnerTokens:
-    """Read the tokens of an owner with one query."""
-    rows = model_admin.get_queryset(request).filter(
-        **{model_admin.model.owner_field: owner}
-    )
-    tokens = list(rows.select_related(None).order_by("-created_at")[:MAX_READ])
-    active = [token for token in tokens if token.is_active]
-    number = intcomma(len(active))
-    if len(tokens) == MAX_READ:
-        number += "+"
-    for token in tokens:
-        # Do not read the owner of each token.
-        setattr(token, token.owner_field, owner)
-    return OwnerTokens(
-        active=number,
-        last_use=last_use(tokens),
-        problem=problem(model_admin, tokens),
-        rows=[row_of(model_admin, request, token) for token in active[:MAX_SHOWN]],
-    )
+) -> dict[str, object]:
+    """Return what the page shows of the tokens of an owner, which are read
+    with one query: the number of active ones, the last use, what is wrong, and
+    the rows of the table.
+    """
+    of_owner = {model_admin.model.owner_field: owner}
+    tokens = model_admin.get_queryset(request).filter(**of_owner)
+    newest = list(tokens.select_related(None).order_by("-created_at")[:MAX_READ])
+    active = [token for token in newest if token.is_active]
+    more = "+" if len(newest) == MAX_READ else ""
+    return {
+        "active": f"{intcomma(len(active))}{more}",
+        "last_use": last_use(newest),
+        "problem": problem(model_admin, newest),
+        "rows": [row_of(model_admin, request, each) for each in active[:MAX_SHOWN]],
+        "opts": model_admin.opts,
+    }
 
 
 def row_of(
     model_admin: "TokenAdmin[Any]", request: HttpRequest, token: Any
-) -> TokenRow:
-    """Return the row of a token, with the actions that the user may perform."""
+) -> dict[str, object]:
+    """Return the cells of a token, and the labels and addresses of the actions
+    that the user may perform.
+    """
     actions = []
     for name, label in model_admin.get_buttons(request, token):
         query = {"action": name, "keys": str(token.pk), "page": "owner"}
         actions.append((label, model_admin.url_of_confirmation(query)))
-    return TokenRow(
-        token=model_admin.link_to(token, model_admin.name_and_hint(token)),
-        state=model_admin.badge(token),
-        expires=model_admin.expires(token),
-        last_used=model_admin.last_used(token),
-        actions=actions,
-    )
+    return {
+        "token": model_admin.link_to(token, model_admin.name_and_hint(token)),
+        "state": model_admin.badge(token),
+        "expires": model_admin.expires(token),
+        "last_used": model_admin.last_used(token),
+        "actions": actions,
+    }
 
 
 def last_use(tokens: Sequence[Any]) -> str:
@@ -100,15 +78,11 @@ def last_use(tokens: Sequence[Any]) -> str:
     return format_html(text, time=time, address=last.last_used_address)
 
 
-def problem(model_admin: "TokenAdmin[Any]", tokens: Sequence[Token]) -> str:
+def problem(model_admin: "TokenAdmin[Any]", tokens: Sequence[Any]) -> str:
     """Return with which token calls were refused last, if it was recently."""
-
-    def refused_at(token: Token) -> datetime:
-        return token.last_refused_at or since
-
     since = timezone.now() - REFUSAL_NOTICE
-    last = max(tokens, key=refused_at, default=None)
-    if last is None or refused_at(last) <= since:
+    refused = [each for each in tokens if (each.last_refused_at or since) > since]
+    if not refused:
         return ""
-    sentence = refusals_sentence(last)
-    return format_html("{}: {}", model_admin.link_to(last), sentence)
+    last = max(refused, key=lambda token: token.last_refused_at)
+    return format_html("{}: {}", model_admin.link_to(last), refusals_sentence(last))
