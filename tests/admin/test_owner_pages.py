@@ -52,18 +52,18 @@ def test_the_page_of_a_user_group_shows_what_one_asks_about_a_customer(
     page = page_of(admin_client, user_group)
 
     text = text_of(page)
-    assert text.startswith("Renamed Edit ") or "Renamed" in text
+    assert text.split(" Edit ")[0].endswith("Renamed")
     for shown in (
         f"{user_group.team} · {user_group.provided_id}",
         "Ask for Ann",
         "Active tokens: 2 Last use: 2 hours ago from 192.0.2.7",
-        "Access tokens: 3 ▾ Open Add access token",
-        "Bookmarks: 2 ▾ Open Add bookmark Import Export as HTML",
+        "Access tokens: 3 Open Add access token",
+        "Bookmarks: 2 Open Add bookmark Import Export as HTML",
         "Nightly sync",
-        "in 90 days Never" if False else "in 90 days",
+        "in 90 days",
         "Recent changes",
     ):
-        assert shown.replace(" ▾", "") in text, shown
+        assert shown in text, shown
     assert "Old" not in text
     # The form is behind Edit.
     assert 'name="mapping"' not in page.content.decode()
@@ -98,8 +98,8 @@ def test_the_page_names_the_token_with_the_last_refused_call(
     page = text_of(page_of(admin_client, user_group))
     assert (
         f"{expired} : Calls refused in 14 minutes since {date_format(since, 'l')}, "
-        f"{date_format(since, 'DATE_FORMAT')} (token expired), the last just now."
-    ) in page.replace(f"{expired}:", f"{expired} :")
+        f"{date_format(since, 'DATE_FORMAT')} (token expired), the last just now ."
+    ) in page
 
 
 def test_a_token_of_the_wrong_kind_is_counted_and_explained(admin_client, api_client):
@@ -111,7 +111,7 @@ def test_a_token_of_the_wrong_kind_is_counted_and_explained(admin_client, api_cl
     page = admin_client.get(url("usergroups_apitoken_change", token.pk))
     text = text_of(page)
     assert "The token works as “Token” on /api/…. It can read and write." in text
-    assert "(sent where another kind of token is used), the last just now." in text
+    assert "(sent where another kind of token is used), the last just now ." in text
 
 
 def test_old_refusals_are_not_a_problem_of_today(admin_client):

@@ -140,7 +140,7 @@ def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
 
 @pytest.mark.parametrize(
     ("action", "time", "fields", "expected"),
-    [("rotate", "rotated_at", {"grace": "24"}, 8), ("revoke", "revoked_at", {}, 7)],
+    [("rotate", "rotated_at", {"grace": "24"}, 9), ("revoke", "revoked_at", {}, 7)],
 )
 def test_an_action_takes_the_same_queries_for_any_number_of_tokens(
     admin_client, action, time, fields, expected
@@ -164,7 +164,7 @@ def test_an_action_takes_the_same_queries_for_any_number_of_tokens(
 
     # Session and user. The rows, unlocked and locked. The update. The new
     # tokens, or the rows that can be revoked. The history. A rotation locks the
-    # owners as well.
+    # owners, and reads the tokens that it may skip, as well.
     assert numbers[1:] == [expected, expected]
 
 
@@ -291,4 +291,6 @@ def test_the_confirmation_tells_who_owns_and_who_uses_the_token(admin_client):
         described
         == f"{token} · {token.team.name} · Testing · Read · Active · expires: Never"
     )
-    assert client.endswith("just now · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt;")
+    assert client.endswith(
+        "just now · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt; · used in the last 24 hours"
+    )
