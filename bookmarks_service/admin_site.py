@@ -17,8 +17,8 @@ from django.urls import URLPattern, URLResolver
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext_lazy as _
 
+from usergroups.admin_tools.event_list import recent_events
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.admin_tools.history import recent_events
 
 from .needs_today import lines_for
 
@@ -31,7 +31,6 @@ NAVIGATION = [
     "ApiToken",
     "AccessToken",
     "Bookmark",
-    "LogEntry",
     "Event",
     "User",
     "Group",

@@ -6,28 +6,31 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE
 from django.db import models, router
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import OneRowForm, requires_confirmation
+from .admin_tools.event_list import EventAdmin
 from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
+from .admin_tools.history import log_action, log_entries
 from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .db.deletion_records import DeletionRecord
 from .deletion_log import UserGroupDeletion
+from .events import Event, Kind
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer
-from .timeline_admin import TimelineAdmin
 from .tokens.admin import TokenAdmin
 
-__all__ = ["ApiTokenAdmin", "TeamAdmin", "TimelineAdmin", "UserGroupAdmin"]
+__all__ = ["ApiTokenAdmin", "TeamAdmin", "UserGroupAdmin"]
+
+admin.site.register(Event, EventAdmin)
 
 JSON_FIELDS = ("mapping", "properties")
 
@@ -197,8 +200,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         user_group = queryset.get()
         UserGroup.objects.rotate_token(user_group.provided_id, user_group.scope)
-        message = gettext_noop("Rotated the user group token.")
-        self.log_action(request, CHANGE, [user_group], message)
+        log_entries(request.user, Kind.ROTATED, [user_group])
         text = gettext("The dashboard token of {} was rotated.")
         return format_html(text, self.link_to(user_group))
 
@@ -218,8 +220,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         self, request: HttpRequest, queryset: QuerySet[UserGroup]
     ) -> HttpResponse:
         user_group = queryset.get()
-        message = gettext_noop("Revealed the user group token.")
-        self.log_action(request, CHANGE, [user_group], message)
+        log_action(request.user, Kind.REVEALED, [user_group])
         text = gettext("The history records that you revealed this token.")
         # None, because the group replaces no other, as a rotated token would.
         secrets = [(user_group, user_group.token, None)]

@@ -17,7 +17,7 @@ from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
 from .deletion_log import UserGroupDeletion
-from .events import Event, Kind, erase, owners, record_call, record_deletion
+from .events import Event, Kind, events_about, keys_text, record_events
 
 if TYPE_CHECKING:
     from .models import UserGroup
@@ -59,22 +59,29 @@ class ErasingQuerySet(WritingQuerySet[M]):
     events.
     """
 
-    event_lookup: str
-    """The lookup that leads from an event to the row."""
+    event_lookups: tuple[str, ...]
+    """The lookups that lead from an event to the row."""
 
     def release_dependants(self, keys: Sequence[Any]) -> None:
         events = Event.objects.using(self.db)
-        erase(events.filter(**{f"{self.event_lookup}__in": keys}))
+        for lookup in self.event_lookups:
+            events.filter(**{f"{lookup}__in": keys}).delete()
 
     def record_counts(self, keys: Sequence[Any], counts: Mapping[str, int]) -> None:
-        record_deletion(self.model, keys, counts, self.db)
+        deletion = Event(
+            kind=Kind.DELETED,
+            model=self.model._meta.label_lower,
+            keys=keys_text(keys),
+            counts={label.lower(): number for label, number in counts.items()},
+        )
+        record_events([deletion], self.db)
 
 
 class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
     """Records the deletions of user groups."""
 
     recorded_fields = ("team", "environment", "provided_id")
-    event_lookup = "user_group"
+    event_lookups = ("user_group",)
 
     def record_deletions(self, rows: Sequence["UserGroup"], now: datetime) -> None:
         # Not those of a deleted team, whose API tokens are deleted as well.
@@ -233,7 +240,8 @@ class UserGroupManager(WritingManager["UserGroup"]):
         def rotate() -> "UserGroup":
             group = groups._update_by_key(key, None, {"token": new_token})
             announce(signals.rotated, [group], groups.db)
-            record_call(Kind.ROTATED, self.model, owners([group]), groups.db)
+            events = events_about(Kind.ROTATED, [group], lambda group: group.name)
+            record_events(events, groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)

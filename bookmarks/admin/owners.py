@@ -1,13 +1,9 @@
-"""The lists of teams and user groups, with the number of what belongs to them
-and the last use of their tokens.
-"""
+"""The lists of teams and user groups, with the last use of their tokens."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db import connections
 from django.db.models import (
     DateTimeField,
     Exists,
@@ -24,15 +20,13 @@ from django.utils.translation import gettext_lazy as _
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.admin import TeamAdmin, UserGroupAdmin
 from usergroups.admin_tools.cells import relative_time
-from usergroups.admin_tools.history import history_url, recent_events
+from usergroups.admin_tools.event_list import recent_events
+from usergroups.admin_tools.history import history_url
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M, can_view
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.models import UNUSED_NOTICE, Token
 from usergroups.tokens.owner_tokens import read_tokens
-
-MAX_COUNTED = 1_000
-"""The number of rows of an owner up to which a list counts them."""
 
 MAX_TOKENS = 1_000
 """The number of tokens of an owner, of which the newest come first, among
@@ -126,7 +120,7 @@ admin.site.unregister([Team, UserGroup])
 
 @admin.register(Team)
 class OwningTeamAdmin(OwnerAdmin[Team], TeamAdmin):
-    list_display = (*TeamAdmin.list_display, "number_of_user_groups", "last_use")
+    list_display = (*TeamAdmin.list_display, "last_use")
     list_filter = (UseFilter,)
     related = (
         *TeamAdmin.related,
@@ -135,23 +129,13 @@ class OwningTeamAdmin(OwnerAdmin[Team], TeamAdmin):
         (Bookmark, "user_group__team"),
     )
 
-    def complete_rows(self, request: HttpRequest, rows: Sequence[Any]) -> None:
-        super().complete_rows(request, rows)
-        # Not of bookmarks, because no index has those of a team. To count up
-        # to 1,000 for each of 50 teams took 1.3 s with 300,000 bookmarks.
-        set_numbers(rows, UserGroup.objects.for_write(), "team")
-
     def identity(self, row: Team) -> Iterable[object]:
         return [f"team_id: {row.pk}"]
-
-    @admin.display(description=_("user groups"))
-    def number_of_user_groups(self, row: Any) -> str:
-        return number_text(row.number)
 
 
 @admin.register(UserGroup)
 class OwningUserGroupAdmin(OwnerAdmin[UserGroup], UserGroupAdmin):
-    list_display = (*UserGroupAdmin.list_display, "number_of_bookmarks", "last_use")
+    list_display = (*UserGroupAdmin.list_display, "last_use")
     list_filter = (*UserGroupAdmin.list_filter, UseFilter)
     related = (
         (AccessToken, "user_group"),
@@ -159,44 +143,6 @@ class OwningUserGroupAdmin(OwnerAdmin[UserGroup], UserGroupAdmin):
         (Bookmark, "user_group"),
     )
 
-    def complete_rows(self, request: HttpRequest, rows: Sequence[Any]) -> None:
-        super().complete_rows(request, rows)
-        set_numbers(rows, Bookmark.objects.for_write(), "user_group")
-
     def identity(self, row: UserGroup) -> Iterable[object]:
         parts = [self.team_link(row), self.environment_badge(row), row.provided_id]
         return filter(None, parts)
-
-    @admin.display(description=_("bookmarks"))
-    def number_of_bookmarks(self, row: Any) -> str:
-        return number_text(row.number)
-
-
-def set_numbers(owners: Sequence[Any], owned: QuerySet[Any], owner_field: str) -> None:
-    """Set ``number`` of each owner: how many of the ``owned`` rows it has, at
-    most one more than MAX_COUNTED.
-
-    One statement has a subquery for each owner. Citus could not execute one
-    that refers to a row of another table. The ORM would take a millisecond to
-    compile each, but their SQL is the same.
-    """
-    if not owners:
-        return
-    keys = [owner.pk for owner in owners]
-    of_first = owned.filter(**{owner_field: keys[0]}).values("pk")
-    query = of_first[: MAX_COUNTED + 1].query
-    sql, _params = query.get_compiler(owned.db).as_sql()
-    count = f"(SELECT COUNT(*) FROM ({sql}) counted)"  # noqa: S608
-    counts = ", ".join([count] * len(keys))
-    with connections[owned.db].cursor() as cursor:
-        cursor.execute(f"SELECT {counts}", keys)
-        numbers = cursor.fetchone()
-    for owner, number in zip(owners, numbers, strict=True):
-        owner.number = number
-
-
-def number_text(number: int) -> str:
-    """Return a number that ``set_numbers()`` has set as text."""
-    if number > MAX_COUNTED:
-        return f"{intcomma(MAX_COUNTED)}+"
-    return intcomma(number)

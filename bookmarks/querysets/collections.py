@@ -17,7 +17,7 @@ from bookmarks.owned_rows import (
 from usergroups import signals
 from usergroups.db.announcements import announce
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
-from usergroups.events import Kind, owners, record_call
+from usergroups.events import Kind, events_about, is_call, record_events
 from usergroups.models import UserGroup
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
 
     def record_deletions(self, rows: Sequence["Collection"], now: datetime) -> None:
         super().record_deletions(rows, now)
-        record_call(Kind.DELETED, self.model, owners(rows), self.db)
+        # The admin records what operators delete.
+        if is_call():
+            # Only the keys and the owners of the rows were loaded.
+            record_events(events_about(Kind.DELETED, rows, lambda row: ""), self.db)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
         # without the bookmarks, because their foreign key does not cascade

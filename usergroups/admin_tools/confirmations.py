@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from django import forms
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR, SEARCH_VAR
+from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -24,7 +24,6 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import acting_as
 
 from .fields import valid_values
-from .history import log_action
 from .lists import UNUSABLE
 from .pages import M, PagesAdmin, change_url, let_browsers_go_back
 from .paginator import display_rows
@@ -286,25 +285,6 @@ class ConfirmingAdmin(PagesAdmin[M]):
         changelist = self.get_changelist_instance(list_request)
         rows: QuerySet[M] = changelist.queryset
         return rows.values_list("pk", flat=True)
-
-    def log_action(
-        self,
-        request: HttpRequest,
-        flag: int,
-        rows: Sequence[M],
-        message: str = "",
-        **fields: Any,
-    ) -> None:
-        """Write one entry of the history for an action on these rows.
-
-        ``fields`` are arguments of ``history.log_action()``.
-        """
-        filters = QueryDict(request.GET.get(FILTERS_PARAM), mutable=True)
-        # The text of a search may be a value of a row.
-        filters.pop(SEARCH_VAR, None)
-        filters.pop(PAGE_VAR, None)
-        query = filters.urlencode()
-        log_action(request.user, flag, rows, message, filters=query, **fields)
 
     def get_confirmation(self, request: HttpRequest, name: str) -> Confirmation:
         """Return the confirmation of the action with this name.

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.models import DELETION
 from django.contrib.admin.utils import unquote
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
@@ -18,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from usergroups.db import cascades
 from usergroups.db.cascades import ProtectingError
+from usergroups.events import Kind
 
 from .confirmations import (
     MAX_DESCRIBED,
@@ -25,6 +25,7 @@ from .confirmations import (
     ConfirmingAdmin,
     requires_confirmation,
 )
+from .history import log_action
 from .pages import M, can_view
 from .paginator import MAX_LISTED, display_rows
 
@@ -139,7 +140,7 @@ class DeletingAdmin(ConfirmingAdmin[M]):
             counts = self.delete_queryset(request, queryset)
         except (models.ProtectedError, models.RestrictedError) as error:
             return protected_message(error)
-        self.log_action(request, DELETION, rows, counts=counts)
+        log_action(request.user, Kind.DELETED, rows, counts=counts)
         shown = display_rows(len(rows), self.opts)
         return gettext("Deleted %(rows)s.") % {"rows": shown}
 

@@ -22,10 +22,11 @@ from usergroups.signals import acting_as
 from .autocomplete import autocomplete_field
 from .cells import badge, short_date
 from .deletion_pages import DeletingAdmin
+from .event_list import recent_events
 from .fields import ForeignKey, MultiLineField, SingleLineField
 from .findable import FindableAdmin
 from .forms import OperatorForm
-from .history import HistoryAdmin, changed_fields, recent_events
+from .history import HistoryAdmin, changed_fields
 from .lists import OperatorListAdmin
 from .pages import M
 from .related_lists import RelatedListsAdmin
@@ -198,7 +199,7 @@ class OperatorAdmin(
         **kwargs: Any,
     ) -> HttpResponse:
         """Add the related lists and the buttons of actions to the page, and
-        the labels of the fields that cannot be edited later or are restored.
+        the labels of the fields that cannot be edited later.
         """
         context["show_save_and_add_another"] = False
         context["show_save_and_continue"] = False  # Saving leads to this page.
@@ -209,14 +210,7 @@ class OperatorAdmin(
             names = [name for name in self.fixed_fields if name in fields]
             context["fixed_labels"] = [fields[name].label for name in names]
             return super().render_change_form(request, context, *args, **kwargs)
-        if request.method == "GET":
-            form = context["adminform"].form
-            context["restored"] = self.restore(request, obj, form)
-            # Send the form to the address without the query parameter, or else
-            # "Save and continue editing" would restore the values again.
-            if context["restored"]:
-                kwargs["form_url"] = request.path
-        elif getattr(context["adminform"].form, "has_conflict", False):
+        if getattr(context["adminform"].form, "has_conflict", False):
             context["last_events"] = recent_events(self.admin_site, request, 1, obj)
         context["related"] = self.get_related(request, obj)
         context["parents"] = [self.link_to(each) for each in self.parents_of(obj)]

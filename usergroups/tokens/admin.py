@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
 
 from django.contrib import admin
-from django.contrib.admin.models import ADDITION, CHANGE
 from django.contrib.auth import get_permission_codename
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Model, Q, QuerySet
@@ -16,7 +15,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.cells import (
@@ -28,17 +27,15 @@ from usergroups.admin_tools.cells import (
 )
 from usergroups.admin_tools.confirmations import requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
-from usergroups.admin_tools.history import log_row
+from usergroups.admin_tools.history import log_entries
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
+from usergroups.events import Kind
 
 from . import secret_format
 from .admin_forms import GraceForm, NewTokenForm
 from .admin_states import (
     EXPIRY_PERIODS,
-    REVOKED,
-    ROTATED,
-    SUCCESSOR,
     TokenStateFilter,
     predecessor_of,
     refusals_sentence,
@@ -261,7 +258,7 @@ class TokenAdmin(OperatorAdmin[T]):
     def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
         tokens = list(queryset)
         revoked = queryset.revoke(by=operator_of(request))
-        self.log_action(request, CHANGE, revoked, REVOKED)
+        log_entries(request.user, Kind.REVOKED, revoked)
         if len(tokens) == 1 and revoked:
             return format_html(gettext("Revoked: {}."), self.link_to(revoked[0]))
         number = len(revoked)
@@ -293,26 +290,11 @@ class TokenAdmin(OperatorAdmin[T]):
                 "Only active tokens without a successor can be rotated. Nothing was "
                 "changed."
             )
-        self.log_rotation(request, issued)
-        rotated = {old for old, _new, _secret in issued}
+        rotated = [old for old, _new, _secret in issued]
+        log_entries(request.user, Kind.ROTATED, rotated)
         skipped = [token for token in tokens if token not in rotated]
         secrets = [(new, secret, old) for old, new, secret in issued]
         return self.show_secrets(request, secrets, skipped)
-
-    def log_rotation(
-        self, request: HttpRequest, issued: Sequence[tuple[T, T, str]]
-    ) -> None:
-        """Write the entries of the history for the tokens that ``rotate()``
-        returned: two for one token, or one for several.
-        """
-        old, new, _secret = issued[0]
-        if len(issued) > 1:
-            tokens = [token for token, _new, _secret in issued]
-            message = gettext_noop("Rotated.")
-            self.log_action(request, CHANGE, tokens, message)
-            return
-        log_row(request.user, CHANGE, old, f"{ROTATED}: {new.hint}…")
-        log_row(request.user, ADDITION, new, f"{SUCCESSOR}: {old.hint}…")
 
     counts_use = True
 

@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.cells import date_with_weekday, relative_time
@@ -17,11 +17,6 @@ from usergroups.admin_tools.cells import date_with_weekday, relative_time
 from .models import Token, TokenQuerySet, TokenState
 
 T = TypeVar("T", bound=Token)
-
-# The beginnings of messages in the history.
-REVOKED = gettext_noop("Revoked.")
-ROTATED = gettext_noop("Rotated. Successor")
-SUCCESSOR = gettext_noop("Successor of")
 
 
 EXPIRY_PERIODS = {"expires-30": timedelta(days=30), "expires-90": timedelta(days=90)}
