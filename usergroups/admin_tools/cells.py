@@ -74,10 +74,3 @@ def relative_time(at: datetime | None) -> str | None:
     if 2 <= days <= MAX_DAYS:
         distance = UNITS["day"] % {"num": days}
     return time_element(at, text % {"time": distance})
-
-
-def person_name(user: Any) -> str:
-    """Return the name and the username of an operator."""
-    name: str = user.get_username()
-    full_name = user.get_full_name()
-    return f"{full_name} ({name})" if full_name else name

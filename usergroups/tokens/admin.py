@@ -20,7 +20,6 @@ from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.cells import (
     badge,
-    person_name,
     relative_time,
     short_date,
     two_lines,
@@ -30,7 +29,7 @@ from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_entries
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
-from usergroups.events import Kind
+from usergroups.events import Kind, name_of
 
 from . import secret_format
 from .admin_forms import GraceForm, NewTokenForm
@@ -359,4 +358,4 @@ class TokenAdmin(OperatorAdmin[T]):
 
 def operator_of(request: HttpRequest) -> str:
     """Return the name of the operator to store with a token."""
-    return person_name(request.user)[:MAX_OPERATOR_LENGTH]
+    return name_of(request.user)[:MAX_OPERATOR_LENGTH]
