@@ -16,6 +16,7 @@ from django.urls import reverse
 from bookmarks.models import AccessToken
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.events import Event
 from usergroups.models import ApiToken
 
 
@@ -177,6 +178,7 @@ def shown_and_stored(client, model, *tokens, caplog):
             for token in tokens
         ),
         str(list(LogEntry.objects.values())),
+        str(list(Event.objects.values())),
         str([session.get_decoded() for session in Session.objects.all()]),
         str(client.cookies),
         caplog.text,

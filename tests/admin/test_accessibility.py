@@ -104,8 +104,7 @@ ADMIN = {
     "password of a user": ["/admin/auth/user/1/password/"],
     "groups": ["/admin/auth/group/"],
     "group": ["/admin/auth/group/1/change/"],
-    "changes": ["/admin/admin/logentry/"],
-    "timeline": ["/admin/usergroups/event/"],
+    "history of all": ["/admin/usergroups/event/"],
     "change password": ["/admin/password_change/"],
 }
 """The pages of the admin: a path, and selectors of elements to click one after

@@ -16,7 +16,6 @@ COLUMNS = {
         "team_link",
         "environment_badge",
         "updated",
-        "number_of_bookmarks",
         "last_use",
     ],
     "usergroups/apitoken": [

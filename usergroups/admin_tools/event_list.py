@@ -225,10 +225,11 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
         counts = show_counts(event.counts, models_by_label)
         name = event.text
         keys = event.first_keys.split()
-        is_single = event.counts.get(event.model) == 1
-        if keys and is_single and event.kind != Kind.DELETED:
-            url = admin_url(self.admin_site, model._meta, "change", keys[0])
-            name = format_html('<a href="{}">{}</a>', url, name or keys[0])
+        if keys and event.counts.get(event.model) == 1:
+            name = event.text or keys[0]
+            if event.kind != Kind.DELETED:
+                url = admin_url(self.admin_site, model._meta, "change", keys[0])
+                name = format_html('<a href="{}">{}</a>', url, name)
         parts = [event.get_kind_display(), counts, name]
         for name, pair in (event.changes or {}).items():
             parts.append(show_change(model, name, pair))

@@ -130,8 +130,9 @@ class Command(OperatorCommand):
 
     def describe_progress(self) -> str:
         numbers = [f"{number:,} {name}" for name, number in self.numbers.items()]
+        text = ", ".join(numbers).replace("-", " ")
         verb = "Would delete or erase" if self.is_dry else "Deleted or erased"
-        return f"{verb} {', '.join(numbers)}."
+        return f"{verb} {text}."
 
 
 def older(rows: QuerySet[Any], at: datetime) -> QuerySet[Any]:
