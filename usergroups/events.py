@@ -185,8 +185,6 @@ def events_about(
         by_owner[tuple(owner_of(row).items())].append(row)
     events = []
     whole = ""
-    if counts is not None:
-        counts = {label.lower(): number for label, number in counts.items()}
     if len(by_owner) > 1:
         numbers = counts or {model: len(rows)}
         events.append(Event(kind=kind, model=model, counts=numbers))
@@ -218,4 +216,6 @@ def record_events(events: Sequence[Event], using: str | None = None) -> None:
     actor = name_of(current_actor.get())
     for event in events:
         event.actor = event.actor or actor
+        # Django counts deleted rows by labels in mixed case.
+        event.counts = {name.lower(): n for name, n in event.counts.items()}
     Event.objects.using(using or router.db_for_write(Event)).bulk_create(events)

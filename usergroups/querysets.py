@@ -72,7 +72,7 @@ class ErasingQuerySet(WritingQuerySet[M]):
             kind=Kind.DELETED,
             model=self.model._meta.label_lower,
             keys=keys_text(keys),
-            counts={label.lower(): number for label, number in counts.items()},
+            counts=counts,
         )
         record_events([deletion], self.db)
 

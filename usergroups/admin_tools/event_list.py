@@ -58,6 +58,14 @@ class ShownEvent(NamedTuple):
     description: str
 
 
+def chosen_owner(request: HttpRequest) -> str:
+    """Return the field of the owner by which the list is filtered, if any."""
+    for name in OWNERS:
+        if request.GET.get(f"{name}__id__exact"):
+            return name
+    return ""
+
+
 class ObjectFilter(admin.SimpleListFilter):
     """A filter by the label of a model and, after a colon, the key of a row, or
     of the event of a whole action.
@@ -83,14 +91,18 @@ class ObjectFilter(admin.SimpleListFilter):
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Event]
     ) -> QuerySet[Event]:
+        """Return whole actions, or what they did with the rows by which the
+        list is filtered.
+        """
         label, colon, key = self.chosen()
         if label:
             queryset = queryset.filter(model=label)
         if colon:
-            queryset = queryset.filter(
-                Q(keys__contains=keys_text([key])) | Q(whole=key)
-            )
-        return queryset
+            is_about = Q(keys__contains=keys_text([key]))
+            return queryset.filter(is_about | Q(whole=key))
+        if chosen_owner(request):
+            return queryset
+        return queryset.filter(whole="")
 
 
 class DayFilter(admin.SimpleListFilter):
@@ -158,12 +170,12 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # Order a filtered list as an index does. Otherwise, PostgreSQL might
         # read the events of all owners.
-        for name in OWNERS:
-            if request.GET.get(f"{name}__id__exact"):
-                return (f"-{name}_id", "-id")
+        owner = chosen_owner(request)
+        if owner:
+            return (f"-{owner}_id", "-id")
         return ("-id",)
 
-    def visible(self, request: HttpRequest) -> QuerySet[Any]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the events that the user may view, without large fields, but
         with the first keys, and with whether they have refused lines.
         """
@@ -175,16 +187,6 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
             first_keys=Left("keys", 300), has_refused_lines=~Q(refused_lines="")
         )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return whole actions, or what they did with the rows by which the
-        list is filtered.
-        """
-        events = self.visible(request)
-        owners = [request.GET.get(f"{name}__id__exact") for name in OWNERS]
-        if any(owners) or ":" in request.GET.get("object", ""):
-            return events
-        return events.filter(whole="")
-
     def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return bool(visible_models(self.admin_site, request))
 
@@ -192,7 +194,7 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
         """Return the refused lines of an import as a file."""
         lines: Any = ""
         if is_valid_value(Event._meta.pk, key):
-            events = self.visible(request).filter(pk=key)
+            events = self.get_queryset(request).filter(pk=key)
             lines = events.values_list("refused_lines", flat=True).first()
         if not lines:
             raise Http404
@@ -252,7 +254,7 @@ def recent_events(
     if not can_view(site, request, Event):
         return []
     event_admin: Any = site.get_model_admin(Event)
-    events = event_admin.visible(request).order_by("-pk")
+    events = event_admin.get_queryset(request).order_by("-pk")
     if row is None:
         events = events.filter(whole="")
     else:

@@ -8,9 +8,9 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
-from django.contrib.admin.options import get_content_type_for_model
 from django.contrib.admin.utils import unquote
 from django.db import models
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import urlencode
@@ -43,23 +43,15 @@ def log_entries(
     """Write an entry of Django's history for each row, for tools of a host
     project, and return them.
 
-    They have neither names nor values, which only events have: those are
-    deleted with the owner of the rows.
+    They have the keys of the rows in place of the names, because only events
+    are deleted with the owners of the rows.
     """
-    if not isinstance(message, str):
-        message = json.dumps(message)
-    entries = []
-    for row in rows:
-        entry = LogEntry(
-            user_id=user.pk,
-            content_type=get_content_type_for_model(row),
-            object_id=row.pk,
-            object_repr=f"{row._meta.label} {row.pk}"[:200],
-            action_flag=FLAGS.get(kind, CHANGE),
-            change_message=message or f"{kind.value.capitalize()}.",
-        )
-        entries.append(entry)
-    return LogEntry.objects.bulk_create(entries)
+    message = message or f"{kind.value.capitalize()}."
+    flag = FLAGS.get(kind, CHANGE)
+    entries: Any = LogEntry.objects.log_actions(user.pk, rows, flag, message)
+    written = LogEntry.objects.filter(pk__in=[entry.pk for entry in entries])
+    written.update(object_repr=F("object_id"))
+    return entries
 
 
 def log_action(

@@ -37,11 +37,11 @@ erase_refused_lines = methodcaller("update", refused_lines="")
 erase_log_entries = methodcaller("update", object_repr="", change_message="")
 
 
-def days(value: str) -> timedelta:
-    """Convert an argument, a number of days. Raises ValueError."""
+def days(value: str) -> datetime:
+    """Return the time so many days ago. Raises ValueError."""
     if not 0 < int(value) <= MAX_DAYS:
         raise ValueError
-    return timedelta(days=int(value))
+    return timezone.now() - timedelta(days=int(value))
 
 
 class Command(OperatorCommand):
@@ -64,27 +64,23 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.numbers = Counter[str]()
         self.is_dry = options["dry_run"]
-        since = {
-            name: timezone.now() - options[f"{name.replace('-', '_')}_days"]
-            for name in OPTIONS
-        }
         events = Event.objects.all()
         owned = events.exclude(user_group=None, team=None)
-        self.prune("events", older(owned, since["events"]))
+        self.prune("events", older(owned, options["events_days"]))
         ownerless = events.filter(user_group=None, team=None)
-        self.prune("ownerless-events", older(ownerless, since["ownerless-events"]))
-        refused = older(events, since["refused-lines"]).exclude(refused_lines="")
+        self.prune(
+            "ownerless-events", older(ownerless, options["ownerless_events_days"])
+        )
+        refused = older(events, options["refused_lines_days"]).exclude(refused_lines="")
         self.prune("refused-lines", refused, erase_refused_lines)
         for model in apps.get_models():
             if issubclass(model, Token):
-                self.prune("tokens", model.objects.old(since["tokens"]))
+                self.prune("tokens", model.objects.old(options["tokens_days"]))
             if issubclass(model, DeletionRecord):
                 records = model._default_manager.all()
                 self.prune("deletions", older(records, oldest_recorded_time()))
         if apps.is_installed("django.contrib.admin"):
-            old = log_entries().filter(action_time__lt=since["log-entries"])
-            self.prune("log-entries", old, erase_log_entries)
-            self.erase_log_entries_of_deleted_rows(since["log-entries"])
+            self.prune_log_entries(options["log_entries_days"])
         self.stderr.write(self.describe_progress(), self.style.SUCCESS)
 
     def prune(
@@ -109,16 +105,18 @@ class Command(OperatorCommand):
             # index until it vacuums the table, and would read them again.
             rest = rest.filter(pk__gt=keys[-1])
 
-    def erase_log_entries_of_deleted_rows(self, since: datetime) -> None:
-        """Erase what may name an owner that was deleted, such as the entries
-        of a host project's admin about its rows.
+    def prune_log_entries(self, since: datetime) -> None:
+        """Erase old entries, and those about deleted rows, which may name an
+        owner that was deleted, such as those of a host project's admin.
         """
-        newer = log_entries().filter(action_time__gte=since)
+        old = log_entries().filter(action_time__lt=since)
+        self.prune("log-entries", old, erase_log_entries)
         content_types: Any = apps.get_model("contenttypes", "ContentType")
+        newer = log_entries().filter(action_time__gte=since).order_by("pk")
         for model in owned_models():
             content_type = content_types.objects.get_for_model(model)
             rows = model._base_manager.using(router.db_for_write(model))
-            rest = newer.filter(content_type=content_type).order_by("pk")
+            rest = newer.filter(content_type=content_type)
             while chunk := dict(rest.values_list("pk", "object_id")[:CHUNK]):
                 valid = valid_values(model._meta.pk, set(chunk.values()))
                 found = rows.filter(pk__in=valid).values_list("pk", flat=True)
