@@ -266,13 +266,10 @@ def queries_of_pages(client, rows):
 
 
 EXPECTED = {
-    # Each page: the session and the user. The index: the last changes; for
-    # each of two kinds of tokens, whether there are more than it checks, those
-    # with refused calls, the expiring and the unused ones; and each of the six first steps. Content
-    # types are cached.
-    # Five for the numbers: user groups, the newest bookmarks and their number by
-    # day, and for both kinds of token the number by week.
-    "index": 22,
+    # Each page: the session and the user. The index: for each of two kinds of
+    # tokens, those with refused calls and the expiring ones; the imports, which
+    # are looked for among the newest events; and the last events.
+    "index": 9,
     # The count, up to 10,000, and the rows with their owners.
     **{f"{model} list": 4 for model in MODELS},
     # The same, and the sizes of the rows to search.
@@ -290,16 +287,17 @@ EXPECTED = {
     "bookmarks of a group": 6,
     # The row with its owners, and a count for each list of related rows. For a
     # bookmark, its collection, and the same for the field. For the owner of
-    # tokens, the newest of them.
-    "usergroups_team page": 9,
+    # tokens, the newest of them, and the last events.
+    "usergroups_team page": 10,
     "usergroups_usergroup page": 8,
     "usergroups_apitoken page": 3,
     "bookmarks_collection page": 4,
     "bookmarks_accesstoken page": 3,
     "bookmarks_bookmark page": 5,
-    # The row with its owners, and the counts of what is deleted with it.
-    "usergroups_team deletion": 8,
-    "usergroups_usergroup deletion": 6,
+    # The row with its owners, the counts of what is deleted with it, and the
+    # number of tokens of each kind that are in use.
+    "usergroups_team deletion": 10,
+    "usergroups_usergroup deletion": 7,
     "usergroups_apitoken deletion": 3,
     "bookmarks_collection deletion": 5,
     "bookmarks_accesstoken deletion": 3,

@@ -29,6 +29,7 @@ from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_entries
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
+from usergroups.admin_tools.paginator import bounded_number
 from usergroups.events import Kind, name_of
 
 from . import secret_format
@@ -304,7 +305,7 @@ class TokenAdmin(OperatorAdmin[T]):
     def summary(self, rows: "QuerySet[T]") -> str:
         """Return how many tokens, which a deletion includes, are in use."""
         since = timezone.now() - timedelta(hours=24)
-        used = intcomma(rows.filter(last_used_at__gte=since).count())
+        used = bounded_number(rows.filter(last_used_at__gte=since))
         text = gettext("{names} used in the last 24 hours: {number}")
         names = capfirst(self.opts.verbose_name_plural)
         return text.format(names=names, number=used)
