@@ -181,7 +181,7 @@ def test_the_newest_10_000_rows_are_sorted(admin_client, user_group):
     first_rows = [page.context["cl"].result_list[0] for page in pages]
     assert first_rows == [others[-1], others[-1], user_group]
     limited = [
-        "the newest 10,000, which were sorted" in str(page.content) for page in pages
+        "Only the newest 10,000 are sorted." in str(page.content) for page in pages
     ]
     assert limited == [True, True, False]
 

@@ -70,8 +70,6 @@ class OperatorChangeList(ChangeList):
     search_form_class = SearchForm
 
     model_admin: "OperatorListAdmin[Any]"
-    sort_limit = ""
-    """The number of sorted rows as text if there are more rows."""
     search_limit = ""
     """The number of searched rows as text if there are more rows."""
 
@@ -95,9 +93,6 @@ class OperatorChangeList(ChangeList):
         if self.search_limit:
             text = gettext("{number} of the first {limit}, which were searched")
             return text.format(number=number, limit=self.search_limit)
-        if self.sort_limit:
-            text = gettext("the newest {limit}, which were sorted")
-            return text.format(limit=self.sort_limit)
         text = ngettext("{number} result", "{number} results", self.result_count)
         return text.format(number=number)
 
@@ -146,9 +141,7 @@ class OperatorChangeList(ChangeList):
         is_searched = self.query and self.search_fields
         if is_searched or not is_sorted:
             return rows
-        newest, is_limited = newest_rows(rows)
-        if is_limited:
-            self.sort_limit = intcomma(MAX_LISTED)
+        newest, _is_limited = newest_rows(rows)
         return newest
 
     def get_ordering_field(self, field_name: Any) -> Any:

@@ -261,12 +261,13 @@ class TokenAdmin(OperatorAdmin[T]):
         log_entries(request.user, Kind.REVOKED, revoked)
         if len(tokens) == 1 and revoked:
             return format_html(gettext("Revoked: {}."), self.link_to(revoked[0]))
-        number = len(revoked)
-        others = len(tokens) - number
-        text = gettext("Revoked: {}.").format(intcomma(number))
+        parts = []
+        if revoked:
+            parts.append(gettext("Revoked: {}.").format(intcomma(len(revoked))))
+        others = len(tokens) - len(revoked)
         if others:
-            text += " " + gettext("Already revoked: {}.").format(intcomma(others))
-        return text
+            parts.append(gettext("Already revoked: {}.").format(intcomma(others)))
+        return " ".join(parts)
 
     @admin.action(
         description=_("Rotate selected %(verbose_name_plural)s"),
