@@ -222,13 +222,13 @@ def test_the_page_links_to_the_searches_of_bookmarks_and_of_the_history(
     links = find(admin_client, text).context["list_links"]
 
     assert links == [
-        ("History", url("usergroups_event_changelist") + query),
+        ("history", url("usergroups_event_changelist") + query),
         ("bookmarks", url("bookmarks_bookmark_changelist") + query),
     ]
     assert find(admin_client, "x" * 101).context["list_links"] == []
     assert find(admin_client, "y" * 20).context["list_links"] == []
     allow_only(client, "usergroups_team", "view")
-    assert [name for name, _ in find(client, text).context["list_links"]] == ["History"]
+    assert [name for name, _ in find(client, text).context["list_links"]] == ["history"]
 
 
 def test_bookmarks_are_found_by_id_and_by_any_form_of_the_url(admin_client):

@@ -145,7 +145,6 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
     the user may view.
     """
 
-    list_title = _("History")
     is_linked_by_find = True
     list_display = ("at", "actor", "owner", "description")
     list_filter = (
