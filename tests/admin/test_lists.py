@@ -183,7 +183,8 @@ def test_the_newest_10_000_rows_are_sorted(admin_client, user_group):
     limited = [
         "Only the newest 10,000 are sorted." in str(page.content) for page in pages
     ]
-    assert limited == [True, True, False]
+    # There may be more than 10,000.
+    assert limited == [True, True, True]
 
 
 # The list of bookmarks has no such links.

@@ -141,7 +141,7 @@ def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
 
 @pytest.mark.parametrize(
     ("action", "time", "fields", "expected"),
-    [("rotate", "rotated_at", {"grace": "24"}, 10), ("revoke", "revoked_at", {}, 8)],
+    [("rotate", "rotated_at", {"grace": "24"}, 11), ("revoke", "revoked_at", {}, 9)],
 )
 def test_an_action_takes_the_same_queries_for_any_number_of_tokens(
     admin_client, action, time, fields, expected
