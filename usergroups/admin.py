@@ -89,7 +89,7 @@ class ApiTokenAdmin(TokenAdmin[ApiToken]):
     owner_form_fields = ("team", "environment")
     owner_columns = ("team_link", "environment_badge")
     autocomplete_fields = ("team",)
-    usage = _("as “Token” on /api/…")
+    usage = _("as “Token” on /api/")
     list_filter = (
         *TokenAdmin.list_filter,
         ("team", AutocompleteFilter),

@@ -316,10 +316,10 @@ def sentence(page):
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
-        ({}, "Active The token works as “Token” on /api/…. It can read and write."),
+        ({}, "Active The token works as “Token” on /api/. It can read and write."),
         (
             {"read_only": True},
-            "Active The token works as “Token” on /api/…. It can only read.",
+            "Active The token works as “Token” on /api/. It can only read.",
         ),
         (
             {"expires_at": hours_ago(-3 * 24 - 1)},
