@@ -120,7 +120,7 @@ class DayFilter(admin.SimpleListFilter):
         choices = []
         for number in range(7):
             day = today - timedelta(days=number)
-            choices.append((day.isoformat(), capfirst(naturalday(day))))
+            choices.append((day.isoformat(), capfirst(str(naturalday(day)))))
         for number in (7, 30, 90):
             first = today - timedelta(days=number - 1)
             text = gettext("Last %(number)s days") % {"number": number}
@@ -219,7 +219,6 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
     @admin.display(description=_("event"))
     def description(self, event: Any) -> str:
         """Return the kind of the event, the objects, and what changed."""
-        registered: Any = self.admin_site._registry
         registered: Any = self.admin_site._registry
         models_by_label = {each._meta.label_lower: each for each in registered}
         model = models_by_label[event.model]

@@ -48,8 +48,9 @@ def log_entries(
     """
     message = message or f"{kind.value.capitalize()}."
     flag = FLAGS.get(kind, CHANGE)
-    entries: Any = LogEntry.objects.log_actions(user.pk, rows, flag, message)
-    written = LogEntry.objects.filter(pk__in=[entry.pk for entry in entries])
+    log: Any = LogEntry.objects
+    entries: list[LogEntry] = log.log_actions(user.pk, rows, flag, message)
+    written = log.filter(pk__in=[entry.pk for entry in entries])
     written.update(object_repr=F("object_id"))
     return entries
 
