@@ -21,6 +21,7 @@ from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
 from .admin_tools.history import log_action, log_entries
 from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
+from .admin_tools.related_lists import RelatedLists
 from .db.deletion_records import DeletionRecord
 from .deletion_log import UserGroupDeletion
 from .events import Event, Kind
@@ -53,7 +54,7 @@ class TeamAdmin(OperatorAdmin[Team]):
     search_fields = ("name",)
     find_fields = ("name",)
     ordering = ("name",)
-    related = ((UserGroup, "team"), (ApiToken, "team"))
+    related: RelatedLists = ((UserGroup, "team"), (ApiToken, "team"))
     empty_text = _("A team owns user groups and API tokens.")
     deletion_asks_for_name = True
 
@@ -148,7 +149,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         return [row.team]
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
-        fields = (*self.fixed_fields, "name", "notes")
+        fields: tuple[str, ...] = (*self.fixed_fields, "name", "notes")
         json_fields = JSON_FIELDS
         if obj is not None:
             fields = (*fields, *self.readonly_fields)

@@ -143,6 +143,6 @@ class OwningUserGroupAdmin(OwnerAdmin[UserGroup], UserGroupAdmin):
         (Bookmark, "user_group"),
     )
 
-    def identity(self, row: UserGroup) -> Iterable[object]:
+    def identity(self, row: Any) -> Iterable[object]:
         parts = [self.team_link(row), self.environment_badge(row), row.provided_id]
         return filter(None, parts)

@@ -10,8 +10,8 @@ from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern
@@ -230,7 +230,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
             return self.render_confirmation(confirmation, query, form)
         try:
             outcome = self.run_action(confirmation, rows, form)
-        except self.model.DoesNotExist:  # An action on one row that is deleted.
+        except ObjectDoesNotExist:  # An action on one row that is deleted.
             outcome = gettext("The object no longer exists. Nothing was changed.")
         if isinstance(outcome, HttpResponse):
             # It may contain secrets.
@@ -338,7 +338,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
         the row still exists, and otherwise the filtered list.
         """
         if "page" in query and rows:
-            shown = rows[0]
+            shown: Model = rows[0]
             if query["page"] == "owner":
                 shown = self.owner_of(shown)
             return change_url(self.admin_site, shown)

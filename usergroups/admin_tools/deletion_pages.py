@@ -83,9 +83,9 @@ class DeletionForm(ConfirmationForm):
         is_registered = site.is_registered(model)
         if not is_registered or can_view(site, self.request, model):
             self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
-            if isinstance(site._registry.get(model), ConfirmingAdmin):
-                summary = site.get_model_admin(model).summary(dependants)
-                self.remarks += filter(None, [summary])
+            other = site._registry.get(model)
+            if isinstance(other, ConfirmingAdmin):
+                self.remarks += filter(None, [other.summary(dependants)])
         if is_registered and not may_delete(site, self.request, model):
             text = gettext("You do not have permission to delete: %(name)s.")
             self.refusals.append(text % {"name": model._meta.verbose_name})

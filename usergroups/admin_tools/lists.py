@@ -99,7 +99,8 @@ class OperatorChangeList(ChangeList):
     @property
     def pages(self) -> Iterator[int | str]:
         """The numbers of the pages that the list links to."""
-        return self.paginator.get_elided_page_range(self.page_num)
+        pages: Iterator[int | str] = self.paginator.get_elided_page_range(self.page_num)
+        return pages
 
     @property
     def csv_url(self) -> str:

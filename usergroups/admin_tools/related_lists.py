@@ -1,6 +1,6 @@
 """Links from the page of a row to the lists of its related rows."""
 
-from typing import Any, ClassVar, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db import models
@@ -16,6 +16,9 @@ Link = tuple[str, str]
 """A label and an address."""
 
 
+RelatedLists: TypeAlias = tuple[tuple[type[models.Model], str], ...]
+
+
 class RelatedList(TypedDict):
     """A list of rows that belong to another row, as its page shows it."""
 
@@ -28,7 +31,7 @@ class RelatedList(TypedDict):
 class RelatedListsAdmin(PagesAdmin[M]):
     """An admin whose pages link to the lists of what belongs to their row."""
 
-    related: ClassVar[tuple[tuple[type[models.Model], str], ...]] = ()
+    related: RelatedLists = ()
     """The models of these lists, and by which lookup each is filtered."""
 
     def get_related(self, request: HttpRequest, obj: M) -> list[RelatedList]:

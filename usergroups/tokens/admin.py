@@ -162,7 +162,7 @@ class TokenAdmin(OperatorAdmin[T]):
         owner = self.owner_columns or self.owner_form_fields
         return ("name_and_hint", *owner, "badge", "access", "expires", "last_used")
 
-    def get_ordering(self, request: HttpRequest) -> Sequence[str]:
+    def get_ordering(self, request: HttpRequest) -> Any:
         if request.GET.get("state") in EXPIRY_PERIODS:
             return ("expires_at", "pk")
         return super().get_ordering(request)

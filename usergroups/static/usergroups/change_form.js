@@ -87,7 +87,7 @@ function editJson(area, stored) {
     area.closest(".form-row").querySelector(".errorlist")?.remove(); // It has the place of an error in the former text.
     problem.textContent = "";
     try {
-      if (text.trim()) JSON.parse(text);
+      if (area.value.trim()) JSON.parse(area.value);
     } catch (error) {
       // The browser's messages are in English.
       problem.textContent = document.documentElement.lang.startsWith("en") ? error.message : area.dataset.invalid;
