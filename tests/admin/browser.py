@@ -13,7 +13,7 @@ from playwright.sync_api import expect, sync_playwright
 from tests.bookmarks_service.service import Service, empty_database
 from tests.programs import find, needs
 
-TIMEOUT = 12_000  # milliseconds
+TIMEOUT = 120_000  # milliseconds
 expect.set_options(timeout=TIMEOUT)
 
 needs_chromium = needs("chromium")

@@ -11,7 +11,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern
@@ -338,10 +338,10 @@ class ConfirmingAdmin(PagesAdmin[M]):
         the row still exists, and otherwise the filtered list.
         """
         if "page" in query and rows:
-            shown: Model = rows[0]
+            row = rows[0]
             if query["page"] == "owner":
-                shown = self.owner_of(shown)
-            return change_url(self.admin_site, shown)
+                return change_url(self.admin_site, self.owner_of(row))
+            return change_url(self.admin_site, row)
         url = self.url_of("changelist")
         filters = query.get(FILTERS_PARAM)
         if filters:
