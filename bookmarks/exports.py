@@ -7,22 +7,19 @@ pooler. All statements see the same state of the database.
 
 import logging
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from tempfile import TemporaryFile
+from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import UTC, datetime
+from itertools import chain, islice
 from typing import Any, TypeVar
 
-from django.conf import settings
 from django.db import Error, connections, router
 from django.db.models import Count, QuerySet
 from django.db.models.lookups import GreaterThan
-from django.http import FileResponse
-from rest_framework.exceptions import APIException
 
 from bookmarks import files
 from bookmarks.models import Bookmark, Collection
 from usergroups.api.fields import rfc_3339_text
 from usergroups.api.limits import Deadline
-from usergroups.api.parsers import CHUNK_SIZE
 from usergroups.db.bounded_reads import compare_positions
 from usergroups.db.retry import in_autocommit
 from usergroups.db.waiting import atomic_without_waiting
@@ -36,44 +33,68 @@ M = TypeVar("M", Bookmark, Collection)
 PAGE_SIZE = 2000  # bookmarks
 MAX_COLLECTIONS = 1000  # that are read at once
 
+# An order in which PostgreSQL reads no other bookmarks of the user group.
+BY_COLLECTION = ("collection_id",)
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+# The title of the last record of a download that ends early.
+NOT_COMPLETE = (
+    "This export is not complete. Continue it with this date as created_since."
+)
+
 
 def load(
     user_group: UserGroup,
     collection: Collection | None = None,
     *,
     without_collections: bool = False,
+    created_since: datetime | None = None,
+    max_idle: float = 0,
 ) -> Generator[Bookmark | Collection]:
     """Yield the bookmarks of a user group, of one of its collections, or only
     those in no collection (``without_collections``), in constant memory.
 
     They are ordered by collection, oldest first, and begin with those in no
     collection. In the place of an empty collection, yield the collection
-    itself.
+    itself. With ``created_since``, yield only the bookmarks since that time,
+    oldest first whatever their collections, and no empty collections.
 
     Changes that others make meanwhile have no effect, unless the caller is in
     a transaction with a lower isolation level. Until the iterator is exhausted
-    or closed, the thread must not write to the database.
+    or closed, the thread must not write to the database. PostgreSQL ends the
+    transaction if the caller waits for more than ``max_idle`` seconds between
+    two pages, unless that is 0.
     """
     bookmarks = Bookmark.objects.filter(user_group=user_group)
     # so that all pages come from one database
     bookmarks = bookmarks.using(bookmarks.db)
-    with _snapshot(bookmarks.db):
+    collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group)
+    with _snapshot(bookmarks.db, max_idle):
+        if created_since is not None:
+            recent = bookmarks.filter(created_at__gte=created_since)
+            if collection is not None or without_collections:
+                recent = recent.filter(collection=collection)
+            for page in _pages(recent, PAGE_SIZE):
+                keys = {bookmark.collection_id for bookmark in page} - {None}
+                by_key = collections.in_bulk(keys)
+                for bookmark in page:
+                    bookmark.collection = by_key.get(bookmark.collection_id)
+                yield from page
+            return
         if collection is not None:
             yield from _in_collections(bookmarks, [collection])
             return
-        for page in _pages(bookmarks.filter(collection=None), PAGE_SIZE):
+        for page in _pages(bookmarks.filter(collection=None), PAGE_SIZE, BY_COLLECTION):
             yield from page
         if without_collections:
             return
-        collections = Collection.objects.using(bookmarks.db).filter(
-            user_group=user_group
-        )
         for some in _pages(collections, MAX_COLLECTIONS):
             yield from _in_collections(bookmarks, some)
 
 
 @contextmanager
-def _snapshot(using: str) -> Iterator[None]:
+def _snapshot(using: str, max_idle: float) -> Iterator[None]:
     """Let the statements of the block see the database as it was at the first
     of them.
 
@@ -84,13 +105,14 @@ def _snapshot(using: str) -> Iterator[None]:
     if not in_autocommit(connection):
         yield
         return
-    is_postgresql = connection.vendor == "postgresql"
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-            if is_postgresql
-            else "BEGIN"
+    begin = "BEGIN"
+    if connection.vendor == "postgresql":
+        begin = (
+            "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL "
+            f"idle_in_transaction_session_timeout = {max_idle * 1000:.0f}"
         )
+    with connection.cursor() as cursor:
+        cursor.execute(begin)
         try:
             yield
         finally:
@@ -98,14 +120,13 @@ def _snapshot(using: str) -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def _pages(rows: QuerySet[M], size: int) -> Iterator[list[M]]:
-    """Yield the bookmarks of one collection or of none, or the collections, in
-    pages from the oldest to the newest. A page of several collections begins
-    with the bookmarks of the first.
+def _pages(
+    rows: QuerySet[M], size: int, order: Sequence[str] = ()
+) -> Iterator[list[M]]:
+    """Yield the rows in pages from the oldest to the newest, but in the given
+    order before. Several pages may only have rows with the same values of it.
     """
-    # Otherwise, PostgreSQL might read all bookmarks of the user group.
-    by_collection = ["collection_id"] if rows.model is Bookmark else []
-    rows = following = rows.order_by(*by_collection, "created_at", "pk")
+    rows = following = rows.order_by(*order, "created_at", "pk")
     while page := list(following[:size]):
         yield page
         if len(page) < size:
@@ -129,7 +150,8 @@ def _in_collections(
     for part in _divide(collections, counts):
         filled = [each for each in part if each.pk in counts]
         # Several collections never fill a page, so that there is only one.
-        pages = _pages(bookmarks.filter(collection__in=filled), PAGE_SIZE + 1)
+        inside = bookmarks.filter(collection__in=filled)
+        pages = _pages(inside, PAGE_SIZE + 1, BY_COLLECTION)
         for page in pages if filled else [[]]:
             by_key: dict[Any, list[Bookmark]] = {each.pk: [] for each in part}
             for bookmark in page:
@@ -166,13 +188,6 @@ def _set_collection(
     return bookmarks
 
 
-class StorageUnavailable(APIException):
-    status_code = 503
-    default_code = "service_unavailable"
-    default_detail = "The server cannot store the file. Try again later."
-    wait = 60  # seconds, for the header Retry-After
-
-
 def write(items: Iterable[Bookmark | Collection], file_format: str) -> Iterator[bytes]:
     """Yield the bytes of a file with these bookmarks and empty collections."""
     return files.write(map(_record, items), file_format)
@@ -192,31 +207,57 @@ def _record(item: Bookmark | Collection) -> files.WrittenRecord:
     )
 
 
-def download(
-    content: Iterable[bytes], deadline: Deadline, **options: Any
-) -> FileResponse:
-    """Return a response with the content, which is written to a temporary file
-    before it begins.
+class Download:
+    """The bytes of a file, whose bookmarks are read while it is sent.
 
-    Therefore an error while the content is made leads to an error response, a
-    slow client does not keep its source open, and a client notices by the
-    Content-Length if the download breaks off. ``options`` are those of the
-    response. Raises StorageUnavailable, for example on a full disk, and
-    TimeLimitExceeded if the deadline passes before the file is complete.
+    Begin it before the response, so that an error becomes an error response.
+    If it ends early later, its last record has no URL, NOT_COMPLETE as its
+    title, and as its date the ``created_since`` of a download that continues
+    it. The server could not show an error, because it ends the response
+    as if it were complete.
+
+    ``filters`` are those of ``load``. Raises TimeLimitExceeded. ``closing`` is
+    closed with the download.
     """
-    try:
+
+    def __init__(
+        self,
+        user_group: UserGroup,
+        file_format: str,
+        deadline: Deadline,
+        **filters: Any,
+    ) -> None:
+        self.file_format = file_format
+        self.deadline = deadline
+        self.created_since = filters.get("created_since")
+        self.closing = ExitStack()
+        # A client that reads slowly must not keep the transaction open.
+        self.items = load(user_group, max_idle=deadline.seconds, **filters)
         with ExitStack() as closed_after_error:
-            file = closed_after_error.enter_context(
-                TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)
-            )
-            file.writelines(deadline.enforce(content))
-            file.seek(0)
-            closed_after_error.pop_all()
-    except OSError as error:
-        raise StorageUnavailable from error
-    response = FileResponse(file, **options)
-    response.block_size = CHUNK_SIZE
-    return response
+            closed_after_error.enter_context(closing(self.items))
+            self.first = list(islice(deadline.enforce(self.items), 1))
+            self.closing = closed_after_error.pop_all()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return files.write(self.records(), self.file_format)
+
+    def close(self) -> None:
+        self.closing.close()
+
+    def records(self) -> Iterator[files.WrittenRecord]:
+        """Yield the records, and one that says where to continue after an
+        error.
+        """
+        continued_at = self.created_since or EARLIEST
+        try:
+            for item in self.deadline.enforce(chain(self.first, self.items)):
+                yield _record(item)
+                if self.created_since is not None:
+                    continued_at = item.created_at
+        except Exception:
+            logger.warning("An export is not complete.", exc_info=True)
+            date = rfc_3339_text(continued_at)
+            yield files.Record(0, title=NOT_COMPLETE, created_at=date)
 
 
 def record_export(user_group: UserGroup, file_format: str, actor: str = "") -> None:

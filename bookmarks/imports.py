@@ -19,6 +19,7 @@ from django.db import Error, router, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
+from rest_framework.exceptions import APIException
 from uuid_utils.compat import uuid7
 
 from bookmarks import web_url
@@ -65,6 +66,13 @@ NEW = gettext_noop("new")
 UPDATED = gettext_noop("updated")
 EXISTING = gettext_noop("already existed")
 REFUSED = gettext_noop("refused")
+
+
+class StorageUnavailable(APIException):
+    status_code = 503
+    default_code = "service_unavailable"
+    default_detail = "The server cannot store the file. Try again later."
+    wait = 60  # seconds, for the header Retry-After
 
 
 @contextmanager

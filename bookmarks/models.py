@@ -87,6 +87,11 @@ class AccessToken(Token):
                 condition=models.Q(revoked_at=None, expires_at__isnull=False),
                 name="bookmarks_tokens_by_expiry",
             ),
+            models.Index(
+                fields=["predecessor_id"],
+                condition=models.Q(predecessor_id__isnull=False),
+                name="bookmarks_token_successors",
+            ),
             # A call that is accepted writes no column of this index.
             models.Index(
                 fields=["last_refused_at"],

@@ -14,7 +14,7 @@ from django.db.models import ProtectedError, RestrictedError
 from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
-from usergroups.db.cascades import ProtectingError
+from usergroups.db.cascades import ProtectingError, retry_deletion
 from usergroups.db.compiled_statements import select_statement
 from usergroups.db.models import DatedModel
 from usergroups.db.querysets import WritingManager, WritingQuerySet
@@ -90,7 +90,7 @@ class PublicIdQuerySet(WritingQuerySet[M]):
 
     def delete(self) -> tuple[int, dict[str, int]]:
         rows = self.for_write()
-        return retry_on_conflict(rows._delete_by_user_group, rows.db)
+        return retry_deletion(rows._delete_by_user_group, rows.db)
 
     delete.queryset_only = True  # type: ignore[attr-defined]
 
@@ -201,7 +201,7 @@ class PublicIdManager(WritingManager[M]):
             return found
 
         try:
-            deleted = retry_on_conflict(delete, rows.db)
+            deleted = retry_deletion(delete, rows.db)
         except (ProtectedError, RestrictedError):
             return [self._try_to_delete(user_group, each) for each in public_ids]
         existed: list[bool | ProtectingError] = []

@@ -36,8 +36,13 @@ from usergroups.serializers import (
     UserGroupIdSerializer,
     UserGroupSerializer,
 )
-from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
-from usergroups.tokens.serializers import TokenEnvelope
+from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH, Revocation
+from usergroups.tokens.serializers import (
+    DIGEST,
+    SuccessorSerializer,
+    TokenEnvelope,
+    TokenSerializer,
+)
 
 from . import web_url
 from .bookmark_errors import IN_FUTURE, NO_SUCH_COLLECTION
@@ -47,15 +52,18 @@ from .models import (
     MAX_COLLECTION_NAME_LENGTH,
     MAX_NOTE_LENGTH,
     MAX_TITLE_LENGTH,
-    AccessToken,
     Bookmark,
     Collection,
 )
 from .search import MAX_QUERY_LENGTH
 from .tags import MAX_TAG_LENGTH, MAX_TAGS, clean_tag, distinct
 
+BOOKMARK_KEY = "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"
+COLLECTION_KEY = "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13"
+"""Examples of ids."""
 
-@extend_schema_field({"type": "string"})
+
+@extend_schema_field({"type": "string", "example": COLLECTION_KEY})
 class CollectionIdField(serializers.Field[str | None, Any, str, Any]):
     """The id of a collection, which the view looks up.
 
@@ -70,7 +78,8 @@ class CollectionIdField(serializers.Field[str | None, Any, str, Any]):
         return data
 
 
-@extend_schema_field({"type": "string"})
+# An example that lists the bookmarks in no collection.
+@extend_schema_field({"type": "string", "example": ""})
 class CollectionFilterField(CollectionIdField):
     """A CollectionIdField for query strings, in which an empty value stands
     for no collection.
@@ -147,6 +156,15 @@ class TimeOfRow(OfRow, TimestampField):
 class BookmarkSerializer(serializers.Serializer[Bookmark]):
     """A bookmark."""
 
+    examples = {
+        "id": BOOKMARK_KEY,
+        "url": "https://example.com/reports?year=2026",
+        "title": "Reports of 2026",
+        "tags": ["reports", "to read"],
+        "note": "The figures of the third quarter are on page 12.",
+        "collection": COLLECTION_KEY,
+    }
+
     id = TextOfRow()
     url = TextOfRow(help_text="The URL exactly as it was sent.")
     title = TextOfRow(help_text="The title of the page. It may be empty.")
@@ -183,8 +201,9 @@ class BookmarkUpdateSerializer(serializers.Serializer[Any]):
     tags = TagsField(
         required=False,
         help_text=(
-            "Replaces all tags. Surrounding white space is removed, and so is a tag "
-            "that differs from an earlier one only in letter case."
+            "Replaces all tags. A tag has no control characters. Surrounding white "
+            "space is removed, and so is a tag that differs from an earlier one only "
+            "in letter case."
         ),
     )
     note = TextField(
@@ -218,6 +237,12 @@ class NewBookmarkEnvelope(Envelope):
 
 
 class BookmarkListQuery(PageQuery):
+    examples = {
+        "url": BookmarkSerializer.examples["url"],
+        "q": "reports",
+        "tag": ["reports"],
+    }
+
     cursor = CursorField(UUID)
     collection = CollectionFilterField(
         required=False,
@@ -300,6 +325,8 @@ class BookmarkBatchEnvelope(Envelope):
 class BookmarkIdsSerializer(serializers.Serializer[Any]):
     """The ids of bookmarks."""
 
+    examples = {"ids": [BOOKMARK_KEY]}
+
     ids = BatchField(child=TextField(), help_text="The ids of up to 1,000 bookmarks.")
 
 
@@ -323,10 +350,14 @@ class BookmarkMoveEnvelope(Envelope):
 class BookmarkLookupSerializer(serializers.Serializer[Any]):
     """URLs that may have bookmarks."""
 
+    examples = {"urls": [BookmarkSerializer.examples["url"]]}
+
     urls = BatchField(child=URLField(), help_text="Up to 1,000 URLs.")
 
 
 class LookupResultSerializer(ResultSerializer):
+    examples = BookmarkIdsSerializer.examples
+
     ids = serializers.ListField(
         child=serializers.CharField(),
         required=False,
@@ -342,6 +373,8 @@ class BookmarkLookupEnvelope(Envelope):
 
 class CollectionSerializer(serializers.Serializer[Collection]):
     """A collection."""
+
+    examples = {"id": COLLECTION_KEY, "name": "Reading list"}
 
     id = serializers.CharField()
     name = serializers.CharField()
@@ -365,6 +398,8 @@ class CollectionEnvelope(Envelope):
 
 
 class CollectionListQuery(PageQuery):
+    examples = {"name": "Reading list"}
+
     cursor = CursorField(UUID)
     name = TextField(
         required=False,
@@ -391,6 +426,8 @@ class BookmarkDeletionListQuery(DeletionListQuery):
 class DeletionSerializer(serializers.Serializer[Deletion]):
     """The deletion of a bookmark or a collection."""
 
+    examples = {"type": "bookmark", "id": BOOKMARK_KEY}
+
     type = serializers.CharField(
         source="object_type", help_text="`bookmark` or `collection`."
     )
@@ -406,6 +443,8 @@ class DeletionListEnvelope(PageEnvelope):
 
 class ImportQuery(serializers.Serializer[Any]):
     """The query parameters of an import."""
+
+    examples = {"format": "html", "update": False}
 
     format = serializers.ChoiceField(
         choices=[*FORMATS],
@@ -430,6 +469,8 @@ class ImportQuery(serializers.Serializer[Any]):
 
 
 class RefusalSerializer(serializers.Serializer[Any]):
+    examples = {"reason": web_url.NO_SCHEME, "lines": [88]}
+
     reason = serializers.CharField(
         help_text="An explanation for people; its wording may change."
     )
@@ -446,6 +487,8 @@ class RefusalSerializer(serializers.Serializer[Any]):
 
 
 class LeftOutSerializer(serializers.Serializer[Any]):
+    examples = {"name": "icon"}
+
     name = serializers.CharField(
         help_text="The name in the file, or `…` for all further ones after 100 names."
     )
@@ -458,6 +501,8 @@ class LeftOutSerializer(serializers.Serializer[Any]):
 
 class ReportSerializer(serializers.Serializer[Any]):
     """What an import did."""
+
+    examples = {"error": None, "stopped_at": None}
 
     created = serializers.IntegerField(help_text="The number of new bookmarks.")
     updated = serializers.IntegerField(
@@ -526,6 +571,8 @@ class ImportFailureSerializer(FailureSerializer):
 class ExportQuery(serializers.Serializer[Any]):
     """The query parameters of an export."""
 
+    examples = {"format": "html"}
+
     format = serializers.ChoiceField(
         choices=[*EXPORT_FORMATS], default="jsonl", help_text="The format of the file."
     )
@@ -536,6 +583,13 @@ class ExportQuery(serializers.Serializer[Any]):
             "collection."
         ),
     )
+    created_since = TimestampField(
+        required=False,
+        help_text=(
+            "Only the bookmarks created at this time or later, the oldest first "
+            "whatever their collections, and no empty collections."
+        ),
+    )
 
 
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
@@ -543,6 +597,8 @@ MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
 
 class NewAccessTokenSerializer(serializers.Serializer[Any]):
     """The fields of new access tokens."""
+
+    examples = {"name": "Browser extension", "expires_in": 2_592_000}
 
     name = TextField(
         required=False,
@@ -574,39 +630,52 @@ class AccessTokenCreateSerializer(UserGroupIdSerializer, NewAccessTokenSerialize
 class AccessTokenBatchSerializer(NewAccessTokenSerializer):
     """New access tokens, one for each of several user groups."""
 
+    examples = {"user_group_ids": ["example_1", "example_2"]}
+
     user_group_ids = BatchField(
         child=TextField(max_length=MAX_ID_LENGTH),
         help_text="Your own identifiers of up to 1,000 user groups.",
     )
 
 
+SUCCESSORS = (
+    "Whether to revoke all tokens as well that descend from the token by rotation, "
+    "as for a leaked token. Default: false."
+)
+
+
+class AccessTokenRevocationQuery(serializers.Serializer[Any]):
+    """The query parameters of a revocation."""
+
+    examples = {"successors": True}
+
+    successors = serializers.BooleanField(default=False, help_text=SUCCESSORS)
+
+
 class AccessTokenIdsSerializer(serializers.Serializer[Any]):
-    """The ids of access tokens."""
+    """The ids of access tokens to revoke."""
+
+    examples = {"ids": [DIGEST]}
 
     ids = BatchField(
         child=TextField(), help_text="The ids of up to 1,000 access tokens."
     )
+    successors = StrictBooleanField(required=False, help_text=SUCCESSORS)
 
 
-class AccessTokenSerializer(serializers.Serializer[AccessToken]):
+class AccessTokenSerializer(TokenSerializer):
     """An access token, without its secret."""
 
-    id = serializers.CharField(
-        source="public_id",
-        help_text="The SHA-256 digest of the secret, in hexadecimal.",
-    )
-    name = serializers.CharField()
-    hint = serializers.CharField(help_text="The beginning of the secret.")
-    # DRF removes fields from the class
-    read_only = serializers.BooleanField()  # type: ignore[assignment]
-    created_at = TimestampField()
-    expires_at = TimestampField(allow_null=True)
+    examples = {"read_only": False, "revoked_at": None, "last_used_at": None}
+
     revoked_at = TimestampField(allow_null=True)
     last_used_at = TimestampField(allow_null=True, help_text="Accurate to one minute.")
 
 
 class IssuedAccessTokenSerializer(AccessTokenSerializer):
     """An access token with its secret."""
+
+    examples = SuccessorSerializer.examples
 
     secret = serializers.CharField(
         help_text=(
@@ -636,6 +705,8 @@ class AccessTokenListEnvelope(PageEnvelope):
 
 class TeamAccessTokenSerializer(AccessTokenSerializer):
     """An access token with the id of its user group."""
+
+    examples = UserGroupIdSerializer.examples
 
     user_group_id = serializers.CharField(
         source="user_group.provided_id",
@@ -667,8 +738,36 @@ class AccessTokenBatchEnvelope(Envelope):
     results = ResultsField(AccessTokenResultSerializer)
 
 
-class AccessTokenRevocationEnvelope(Envelope):
-    results = ResultsField(WriteResultSerializer)
+class RevocationSerializer(serializers.Serializer[Revocation]):
+    """What was revoked."""
+
+    examples = {"revoked": [DIGEST], "successor": None}
+
+    revoked = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="The ids of the tokens that were revoked.",
+    )
+    successor = serializers.CharField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "The id of the newest token that descends from the token by rotation and "
+            "is still active, or null."
+        ),
+    )
+
+
+class AccessTokenRevocationEnvelope(Envelope, RevocationSerializer):
+    pass
+
+
+class RevocationResultSerializer(RevocationSerializer, WriteResultSerializer):
+    pass
+
+
+class AccessTokenBatchRevocationEnvelope(Envelope):
+    results = ResultsField(RevocationResultSerializer)
 
 
 class DescribedAccessTokenEnvelope(TokenEnvelope):

@@ -2,6 +2,7 @@
 statements, and how times are read.
 """
 
+import select
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -58,6 +59,17 @@ def repeat_outdated(
         return execute(sql, params, many, context)
 
 
+def has_received(raw: Any) -> bool:
+    """Return whether the server has sent something on a connection of psycopg
+    that executes nothing, or has closed it.
+
+    This takes no round trip, as a query would for each call.
+    """
+    poll = select.poll()
+    poll.register(raw, select.POLLIN)
+    return bool(poll.poll(0))
+
+
 def replace_broken(connection: Any) -> None:
     """Replace the broken connections in the pool, and take one of them.
 
@@ -89,7 +101,7 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     # Django does not log or count the queries of the raw connection.
     raw: Any = connection.connection
     # A connection in the pool may break before its first use, too.
-    if pooled.pool and not connection.is_usable():
+    if pooled.pool and has_received(raw) and not connection.is_usable():
         # It connects again, which sets up the new connection.
         replace_broken(connection)
         return

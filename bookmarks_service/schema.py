@@ -1,35 +1,48 @@
 """The OpenAPI document at /schema/."""
 
 from functools import cache
+from hashlib import sha256
 from threading import Lock
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
+from django.views.decorators.http import condition
 from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.renderers import OpenApiJsonRenderer
+
+from usergroups.api.strict_json import CompactJSONRenderer
 
 # drf-spectacular fails if several threads generate their first documents at
 # once.
 generation_lock = Lock()
 
 
-def schema(request: HttpRequest) -> HttpResponse:
-    """Serve the OpenAPI document as JSON. It is the same for all clients."""
-    with generation_lock:
-        body = document()
-    return HttpResponse(body, content_type="application/json")
-
-
 @cache
-def document() -> bytes:
+def generated() -> bytes:
     """Return the document, in English.
 
     Generating it takes a second, so the result is cached.
     """
     with translation.override(None):
-        generated = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-    return bytes(OpenApiJsonRenderer().render(generated))
+        described = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return CompactJSONRenderer().render(described)
+
+
+def document() -> bytes:
+    """Return the document, which is generated once."""
+    with generation_lock:
+        return generated()
+
+
+def etag(request: HttpRequest) -> str:
+    """Return an ETag of the document."""
+    return f'"{sha256(document()).hexdigest()}"'
+
+
+@condition(etag_func=etag)
+def schema(request: HttpRequest) -> HttpResponse:
+    """Serve the OpenAPI document as JSON. It is the same for all clients."""
+    return HttpResponse(document(), content_type="application/json")
 
 
 REQUEST_ID = {
@@ -46,11 +59,14 @@ def document_request_ids(result: dict[str, Any], **kwargs: object) -> dict[str, 
 
     This is one of drf-spectacular's postprocessing hooks.
     """
-    responses = list(result["components"]["responses"].values())
+    components = result["components"]
+    components["headers"]["X-Request-ID"] = REQUEST_ID
+    responses = [*components["responses"].values()]
     for path in result["paths"].values():
         for operation in path.values():
             responses.extend(operation["responses"].values())
     for response in responses:
         if "$ref" not in response:
-            response["headers"]["X-Request-ID"] = REQUEST_ID
+            reference = {"$ref": "#/components/headers/X-Request-ID"}
+            response["headers"]["X-Request-ID"] = reference
     return result

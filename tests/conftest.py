@@ -36,17 +36,36 @@ LONGEST = (
     "tests/host/test_",
     "test_generated_client",
     "test_schemathesis",
-    "holds_on_partitions",
+    "work_on_partitions",
     "test_faults",
 )
 """The tests that take longest: those with one of these texts in their node id.
 """
 
+SLOW = (
+    "tests/benchmarks/",
+    "tests/bookmarks_service/",
+    "tests/citus/",
+    "tests/host/",
+    "tests/admin/test_accessibility",
+    "tests/admin/test_browser",
+    "tests/admin/test_list_layout",
+    "tests/bookmarks/test_browser_imports",
+    "tests/test_packaging",
+    "tests/test_docs",
+)
+"""The beginnings of the node ids of the tests that start servers, browsers,
+clients and other programs, or search.
+"""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the longest tests first, so that no process is still busy with one
-    when the others have finished.
+    """Mark the slow tests, and run the longest ones first, so that no process
+    is still busy with one when the others have finished.
     """
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker("slow")
     items.sort(key=lambda item: not any(name in item.nodeid for name in LONGEST))
 
 

@@ -135,7 +135,7 @@ def without_spaces(code):
 )
 def test_the_examples_of_calls_and_receivers_are_tested_code(heading, name):
     tested = without_spaces((ROOT / "tests" / name).read_text())
-    [example] = blocks(section("plug-in", heading), "python")
+    example, *_ = blocks(section("plug-in", heading), "python")
 
     for paragraph in example.split("\n\n"):
         assert without_spaces(paragraph) in tested

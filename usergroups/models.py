@@ -126,6 +126,11 @@ class ApiToken(Token):
                 condition=models.Q(revoked_at=None, expires_at__isnull=False),
                 name="usergroups_tokens_by_expiry",
             ),
+            models.Index(
+                fields=["predecessor_id"],
+                condition=models.Q(predecessor_id__isnull=False),
+                name="usergroups_token_successors",
+            ),
             # A call that is accepted writes no column of this index.
             models.Index(
                 fields=["last_refused_at"],
@@ -257,8 +262,8 @@ class UserGroup(NotedModel, DatedModel):
                 continue
             try:
                 check_object(value)
-            except ValueError as error:
-                raise ValidationError({name: str(error)}) from None
+            except ValidationError as error:
+                raise ValidationError({name: error}) from None
         if not all(map(is_data_source, cleaned.get("mapping", {}).values())):
             text = "A data source is an integer, or a string of 1 to 255 characters."
             raise ValidationError({"mapping": text})

@@ -272,14 +272,19 @@ class UserGroupManager(WritingManager["UserGroup"]):
         """
         # The mapping may be large, and the response of the API lacks it.
         groups = self.on_db_for_write().defer("mapping")
-        defaults = {"name": provided_id, **fields, "provided_id": provided_id}
-        self.model.cleaned_values(defaults)
-        return retry_on_conflict(
-            lambda: groups.get_or_create(
-                **scope, provided_id=provided_id, defaults=defaults
-            ),
-            groups.db,
-        )
+        key = self._key(provided_id, scope)
+        values = {"name": provided_id, **fields, **key}
+        self.model.cleaned_values(values)
+
+        def get_or_insert() -> tuple["UserGroup", bool]:
+            for existing in groups.filter(**key):
+                return existing, False
+            group = self.model(**values)
+            groups.bulk_create([group])
+            announce(signals.created, [group], groups.db)
+            return group, True
+
+        return retry_on_conflict(get_or_insert, groups.db)
 
     def estimate_upsert_size(
         self, items: Sequence[Mapping[str, Any]], scope: Scope

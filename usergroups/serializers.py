@@ -95,16 +95,22 @@ SEND_IN_QUERY = {
 class UserGroupIdSerializer(serializers.Serializer[None]):
     """The id of a user group."""
 
+    examples = {"user_group_id": "example_1"}
+
     user_group_id = TextField(**ID)
 
 
 class UserGroupIdQuery(serializers.Serializer[None]):
     """The id of a user group in the query string."""
 
+    examples = UserGroupIdSerializer.examples
+
     user_group_id = TextField(**ID, error_messages=SEND_IN_QUERY)
 
 
 class UserGroupTokenSerializer(serializers.Serializer[None]):
+    examples = {"token": "ugt_9vUXkqoz4PJYbnLx6D0ScHweRaT1mGi27yhQKd"}
+
     token = TextField(
         max_length=MAX_USER_GROUP_TOKEN_LENGTH, help_text="The user group token."
     )
@@ -123,6 +129,15 @@ class EnvironmentField(serializers.CharField):
 
 class UserGroupSerializer(serializers.Serializer[UserGroup]):
     """A user group."""
+
+    examples = {
+        "team_id": 3,
+        "token": UserGroupTokenSerializer.examples["token"],
+        "name": "Example 1",
+        "provided_id": "example_1",
+        "properties": {"plan": "pro", "region": "EU"},
+        "api_environment_tag": "Customer",
+    }
 
     team_id = serializers.IntegerField(
         help_text="The id of the team that the user group belongs to."
@@ -146,6 +161,8 @@ class UserGroupSerializer(serializers.Serializer[UserGroup]):
 
 class UserGroupDetailSerializer(UserGroupSerializer):
     """A user group with its mapping and dates."""
+
+    examples = {"mapping": {"40": "warehouse_eu", "41": 113}}
 
     mapping = StoredObjectField(help_text="Maps each schema id to a data source.")
     created_at = TimestampField()
@@ -201,6 +218,8 @@ class NewUserGroupEnvelope(UserGroupEnvelope):
 
 
 class ApiTokenEnvelope(TokenEnvelope):
+    examples = {"team_id": 3, "api_environment_tag": "Customer"}
+
     team_id = serializers.IntegerField(help_text="The id of the token's team.")
     api_environment_tag = EnvironmentField(
         allow_null=True, help_text="The environment of the token, or null for none."
@@ -208,6 +227,8 @@ class ApiTokenEnvelope(TokenEnvelope):
 
 
 class UserGroupListQuery(PageQuery):
+    examples = {"name": "Example"}
+
     cursor = CursorField(str)
     updated_since = TimestampField(
         required=False,
@@ -254,6 +275,8 @@ class DeletionListQuery(PageQuery):
 class UserGroupDeletionSerializer(serializers.Serializer[UserGroupDeletion]):
     """The deletion of a user group."""
 
+    examples = UserGroupIdSerializer.examples
+
     user_group_id = serializers.CharField(
         source="provided_id", help_text="Your own identifier of the user group."
     )
@@ -281,6 +304,8 @@ class UserGroupBatchEnvelope(Envelope):
 
 class UserGroupIdsSerializer(serializers.Serializer[None]):
     """The ids of user groups."""
+
+    examples = {"user_group_ids": ["example_1", "example_2"]}
 
     user_group_ids = BatchField(
         child=TextField(max_length=MAX_ID_LENGTH),

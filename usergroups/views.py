@@ -71,7 +71,7 @@ class DescribeApiTokenView(ApiTokenView):
         token = self.token
         return self.respond(
             {
-                "token": token,
+                "token": self.described_token(),
                 "team_id": token.team_id,
                 "api_environment_tag": token.environment,
             }

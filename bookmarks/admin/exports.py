@@ -1,13 +1,12 @@
 """Links that export the bookmarks of a user group as a file."""
 
-from contextlib import closing
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern
@@ -16,24 +15,20 @@ from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
-from bookmarks.exports import (
-    StorageUnavailable,
-    download,
-    load,
-    record_export,
-    write,
-)
+from bookmarks.exports import Download, record_export
 from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.pages import change_url
 from usergroups.api import conf as usergroups_conf
-from usergroups.api.limits import Deadline, TimeLimitExceeded
+from usergroups.api.limits import Deadline
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
 from .owned import OwnedAdmin
 
 MAX_PART = 60  # characters of each name in the name of a file
+# Of bookmarks. An operator would not see that a larger file is not complete.
+MAX_EXPORTED = 200_000
 
 
 class ExportingAdmin(OwnedAdmin[Bookmark]):
@@ -68,39 +63,23 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
         format_name = request.GET.get("format")
         if user_group is None or format_name not in EXPORT_FORMATS:
             raise Http404
-        try:
-            response = export(user_group, format_name)
-        except StorageUnavailable:
-            problem = gettext("The server cannot store the file. Try again later.")
-        except TimeLimitExceeded:
-            problem = gettext(
-                "The export took too long. Try again later, or use the command "
-                "export_bookmarks."
+        if user_group.bookmarks.all()[MAX_EXPORTED:].exists():
+            text = gettext(
+                "There are more than %(number)s bookmarks. Export them with the "
+                "command export_bookmarks."
             )
-        else:
-            with acting_as(request.user):
-                record_export(user_group, format_name)
-            return response
-        messages.error(request, problem)
-        return redirect(change_url(self.admin_site, user_group))
-
-
-def export(user_group: UserGroup, format_name: str) -> HttpResponseBase:
-    """Return the response with the file.
-
-    Raises StorageUnavailable and TimeLimitExceeded.
-    """
-    deadline = Deadline(usergroups_conf.call_time_limit())
-    names = [user_group.team.name, user_group.name, "bookmarks"]
-    parts = [name[:MAX_PART] for name in names]
-    stem = slugify(f"{' '.join(parts)} {timezone.now():%Y-%m-%d}", allow_unicode=True)
-    disposition = content_disposition_header(True, f"{stem}.{format_name}")
-    # Close the generator also after an error, because it keeps a transaction
-    # open.
-    with closing(load(user_group)) as items:
-        return download(
-            write(items, format_name),
-            deadline,
+            messages.error(request, text % {"number": MAX_EXPORTED})
+            return redirect(change_url(self.admin_site, user_group))
+        with acting_as(request.user):
+            record_export(user_group, format_name)
+        names = [user_group.team.name, user_group.name, "bookmarks"]
+        parts = [name[:MAX_PART] for name in names]
+        title = f"{' '.join(parts)} {timezone.now():%Y-%m-%d}"
+        file_name = f"{slugify(title, allow_unicode=True)}.{format_name}"
+        disposition = content_disposition_header(True, file_name)
+        deadline = Deadline(usergroups_conf.call_time_limit())
+        return StreamingHttpResponse(
+            Download(user_group, format_name, deadline),
             content_type=MEDIA_TYPES[format_name],
             headers={"Content-Disposition": disposition},
         )

@@ -5,13 +5,14 @@ The formats are those of browsers, of other bookmark services and of this one.
 """
 
 from collections.abc import Iterable, Iterator
+from io import StringIO
 from pathlib import PurePath
 from typing import BinaryIO
 
 from . import comma_separated, json_bookmarks, jsonl, netscape, url_lists, xbel
 from .content import open_content
 from .dates import NO_DATES, parse_date
-from .decoding import encoding_name, open_text
+from .decoding import CHUNK_SIZE, encoding_name, open_text
 from .kinds import SIZE, kind_of, refusal
 from .problems import Problem, UnreadableFile
 from .programs import EXPORT
@@ -147,8 +148,13 @@ def read(
 
 
 def write(records: Iterable[WrittenRecord], file_format: str) -> Iterator[bytes]:
-    """Yield the bytes of a file in this format, which is written in constant
-    memory.
+    """Yield the bytes of a file in this format, in chunks of 64 KiB or a
+    little more.
     """
+    chunk = StringIO()
     for text in EXPORT_FORMATS[file_format].write(records):
-        yield text.encode()
+        chunk.write(text)
+        if chunk.tell() >= CHUNK_SIZE:
+            yield chunk.getvalue().encode()
+            chunk = StringIO()
+    yield chunk.getvalue().encode()

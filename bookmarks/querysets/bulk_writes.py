@@ -20,7 +20,7 @@ from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.db.stored_json import EncodedSize
 from usergroups.models import UserGroup
 
-from .statements import Row, insert_rows, row_of, update_rows
+from .statements import DO_UPDATE, Row, insert_rows, row_of
 from .unique_keys import NO_COLLECTION, UniqueKey, UniqueKeyManager
 
 if TYPE_CHECKING:
@@ -414,11 +414,11 @@ class BatchManager(UniqueKeyManager):
             of_group.bulk_update(bookmarks, [*names, "updated_at"])
             return
         # One statement with all values as JSON takes a fraction of the time.
-        written = ("id", *names)
-        rows = []
-        for bookmark in bookmarks:
-            rows.append({name: getattr(bookmark, name) for name in written})
-        update_rows(self, user_group, rows, now)
+        written = sorted({*names, "updated_at"})
+        assignments = ", ".join(f"{name} = EXCLUDED.{name}" for name in written)
+        rows = [row_of(bookmark) for bookmark in bookmarks]
+        action = DO_UPDATE.format(assignments=assignments)
+        insert_rows(self, user_group, rows, now, action)
 
 
 def with_duplicates(kept: "Bookmark", others: "Sequence[Bookmark]") -> Changes:

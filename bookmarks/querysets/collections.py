@@ -91,11 +91,13 @@ class CollectionManager(PublicIdManager["Collection"]):
             if key is not None:
                 raise Duplicate(key, ["name"])
 
-        return retry_on_conflict(
-            lambda: collections.create(user_group=user_group, name=name),
-            collections.db,
-            refuse_duplicate,
-        )
+        def insert() -> "Collection":
+            collection = self.model(user_group=user_group, name=name)
+            collections.bulk_create([collection])
+            announce(signals.created, [collection], collections.db)
+            return collection
+
+        return retry_on_conflict(insert, collections.db, refuse_duplicate)
 
     def get_or_create_many(
         self, user_group: UserGroup, names: Sequence[str]

@@ -25,15 +25,16 @@ Row: TypeAlias = Mapping[str, Any]
 """The values of a bookmark, by the names of their columns."""
 
 INSERT = """INSERT INTO {table} ({columns}) {source}
-ON CONFLICT DO NOTHING
+ON CONFLICT {action}
 RETURNING id"""
+
+# An UPDATE with a join would read all bookmarks of the user group, unless
+# PostgreSQL's statistics know how many there are.
+DO_UPDATE = f"""(user_group_id, url_digest, COALESCE(collection_id, '{NO_COLLECTION}'))
+DO UPDATE SET {{assignments}}"""
 
 JSON_SOURCE = """SELECT %s, %s, {columns}
 FROM json_populate_recordset(NULL::{table}, %s)"""
-
-UPDATE = """UPDATE {table} SET "updated_at" = %s, {assignments}
-FROM json_populate_recordset(NULL::{table}, %s) changed
-WHERE {table}."id" = changed."id" AND {table}."user_group_id" = %s"""
 
 
 def row_of(bookmark: "Bookmark") -> Row:
@@ -52,9 +53,10 @@ def insert_rows(
     user_group: UserGroup,
     rows: Sequence[Row],
     now: datetime,
+    action: str = "DO NOTHING",
 ) -> set[UUID]:
     """Insert the rows whose unique keys no bookmark of the user group has,
-    and return the ids of these rows.
+    and return the ids of these rows. ``action`` is that for the others.
 
     There are up to 1,000 rows. Each has the values of all columns except
     ``user_group_id``, and ``updated_at``, which becomes ``now``.
@@ -87,7 +89,7 @@ def insert_rows(
                 value = fields[name].get_db_prep_save(values[name], connection)
                 params.append(value)
     columns = ", ".join(map(quote, names))
-    sql = INSERT.format(table=table, columns=columns, source=source)
+    sql = INSERT.format(table=table, columns=columns, source=source, action=action)
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         inserted = cursor.fetchall()
@@ -98,25 +100,6 @@ def insert_rows(
 def _order_of_inserts(row: Row) -> tuple[bytes, UUID]:
     """Return the unique key of a row."""
     return row["url_digest"], row["collection_id"] or NO_COLLECTION
-
-
-def update_rows(
-    bookmarks: UniqueKeyManager,
-    user_group: UserGroup,
-    rows: Sequence[Row],
-    now: datetime,
-) -> None:
-    """Update the user group's bookmarks with the ids in the rows to the other
-    values in them, and their ``updated_at`` to ``now``, on PostgreSQL.
-    """
-    connection = connections[bookmarks.db]
-    quote = connection.ops.quote_name
-    columns = [quote(name) for name in rows[0] if name != "id"]
-    assignments = ", ".join(f"{column} = changed.{column}" for column in columns)
-    table = quote(bookmarks.model._meta.db_table)
-    sql = UPDATE.format(table=table, assignments=assignments)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [now, _json_of(rows), user_group.pk])
 
 
 def _json_of(rows: Sequence[Row]) -> str:

@@ -15,12 +15,11 @@ from bookmarks import bookmark_errors, openapi, serializers
 from bookmarks.models import AccessToken
 from usergroups.api import batches
 from usergroups.api.batches import FailedItem, Result
-from usergroups.api.envelopes import Envelope
 from usergroups.api.pagination import KeysetPagination, M, Page, ScanPage
 from usergroups.api.views import BatchMixin, ListMixin, ObjectMixin
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
-from usergroups.tokens.models import TokenQuerySet, TooManyTokens
+from usergroups.tokens.models import Revocation, TokenQuerySet, TooManyTokens
 from usergroups.user_group_errors import UserGroupNotFound
 from usergroups.views import ApiTokenView
 
@@ -96,7 +95,8 @@ class AccessTokensView(ListMixin, ApiTokenView):
         """
         provided_id = self.query["provided_id"]
         user_group = self.user_groups.only("provided_id").get(provided_id=provided_id)
-        return user_group.access_tokens.all()
+        tokens: TokenQuerySet[Any] = user_group.access_tokens.all()
+        return tokens.with_lineage()
 
     def perform_create(self, serializer: Serializer[Any]) -> None:
         """Issue the token."""
@@ -110,7 +110,8 @@ class AccessTokensView(ListMixin, ApiTokenView):
 
 
 class AccessTokenDetailView(ObjectMixin, ApiTokenView):
-    response_serializers = {"DELETE": Envelope}
+    request_serializers = {"DELETE": serializers.AccessTokenRevocationQuery}
+    response_serializers = {"DELETE": serializers.AccessTokenRevocationEnvelope}
     errors = {
         **ApiTokenView.errors,
         AccessToken.DoesNotExist: bookmark_errors.AccessTokenNotFound,
@@ -118,8 +119,8 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
 
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:
-        self.perform_destroy(self.get_object())
-        return self.respond({})
+        revocation = self.perform_destroy(self.get_object())
+        return self.respond(revocation._asdict())
 
     def get_queryset(self) -> QuerySet[Any]:
         return AccessToken.objects.for_write().filter(**self.token.scope)
@@ -128,9 +129,13 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
         tokens = cast(TokenQuerySet[AccessToken], self.get_queryset())
         return tokens.get_by_public_id(self.kwargs["id"])
 
-    def perform_destroy(self, instance: AccessToken) -> None:
-        """Revoke the token."""
-        instance.revoke()
+    def perform_destroy(self, instance: AccessToken) -> Revocation:
+        """Revoke the token. Raises AccessToken.DoesNotExist."""
+        tokens = AccessToken.objects.filter(**self.token.scope)
+        [revocation] = tokens.revoke_by_public_ids([instance.public_id], **self.query)
+        if revocation is None:
+            raise AccessToken.DoesNotExist
+        return revocation
 
 
 class AccessTokenBatchView(BatchMixin, ApiTokenView):
@@ -189,27 +194,30 @@ class AccessTokenBatchView(BatchMixin, ApiTokenView):
 class AccessTokenBatchRevocationView(BatchMixin, ApiTokenView):
     errors = AccessTokenDetailView.errors
     request_serializers = {"POST": serializers.AccessTokenIdsSerializer}
-    response_serializers = {"POST": serializers.AccessTokenRevocationEnvelope}
+    response_serializers = {"POST": serializers.AccessTokenBatchRevocationEnvelope}
     costly_methods = ("POST",)
 
     @openapi.revoke_access_tokens
     def post(self, request: Request) -> Response:
         return self.revoke(**self.get_valid_serializer().validated_data)
 
-    def revoke(self, ids: list[Any]) -> Response:
+    def revoke(self, ids: list[Any], successors: bool = False) -> Response:
         """Revoke the tokens, and return a response with all results."""
         tokens = AccessToken.objects.filter(**self.token.scope)
-        revoked = tokens.revoke_by_public_ids(batches.valid(ids))
-        results = batches.results(ids, map(self.result, revoked))
+        revocations = tokens.revoke_by_public_ids(
+            batches.valid(ids), successors=successors
+        )
+        results = batches.results(ids, map(self.result, revocations))
         return self.respond({"results": results})
 
-    def result(self, revoked: bool | None) -> Result:
+    def result(self, revocation: Revocation | None) -> Result:
         """Return the result of an item, for what ``revoke_by_public_ids``
         returns.
         """
-        if revoked is None:
+        if revocation is None:
             return self.failed(AccessToken.DoesNotExist())
-        return {"status": 200, "changed": revoked}
+        changed = bool(revocation.revoked)
+        return {"status": 200, "changed": changed, **revocation._asdict()}
 
 
 class TeamAccessTokensView(ListMixin, ApiTokenView):
@@ -225,5 +233,5 @@ class TeamAccessTokensView(ListMixin, ApiTokenView):
 
     def get_queryset(self) -> QuerySet[Any]:
         tokens = AccessToken.objects.filter(**self.token.scope)
-        tokens = tokens.select_related("user_group")
+        tokens = tokens.with_lineage().select_related("user_group")
         return tokens.defer("user_group__mapping", "user_group__properties")

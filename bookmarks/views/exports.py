@@ -1,12 +1,11 @@
 """The export of a file."""
 
-from contextlib import closing
 from typing import Any
 
 from django.http import StreamingHttpResponse
 
 from bookmarks import openapi, serializers
-from bookmarks.exports import download, load, record_export, write
+from bookmarks.exports import Download, record_export
 from bookmarks.files import MEDIA_TYPES
 from usergroups.api.requests import APIRequest
 
@@ -31,10 +30,9 @@ class ExportView(AccessTokenView):
         # The parameter is empty.
         if "collection" in filters and filters["collection"] is None:
             filters["without_collections"] = True
-        items = load(self.user_group, **filters)
-        # Close the items after an error, because they keep a transaction open.
-        with closing(items):
-            content = write(items, format_name)
-            response = download(content, request.deadline, **options)
+        # The thread cannot write until the download ends.
         record_export(self.user_group, format_name)
-        return response
+        download = Download(self.user_group, format_name, request.deadline, **filters)
+        # It is a call in progress until then.
+        download.closing.callback(self.keep_counting())
+        return StreamingHttpResponse(download, **options)

@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from bookmarks import bookmark_errors, conf, openapi, serializers
-from bookmarks.exports import StorageUnavailable
 from bookmarks.files import (
     ANY_FORMAT,
     FORMATS_BY_TYPE,
@@ -19,7 +18,7 @@ from bookmarks.files import (
     read,
 )
 from bookmarks.import_report import Report, translated
-from bookmarks.imports import copied, store
+from bookmarks.imports import StorageUnavailable, copied, store
 from usergroups.api.errors import MissingField, failure
 from usergroups.api.parsers import read_chunks
 from usergroups.api.requests import APIRequest

@@ -16,7 +16,8 @@ class DescribeAccessTokenView(AccessTokenView):
 
     @openapi.get_access_token
     def get(self, request: Request) -> Response:
-        return self.respond({"token": request.auth, "user_group": self.user_group})
+        token = self.described_token()
+        return self.respond({"token": token, "user_group": self.user_group})
 
 
 class RotateAccessTokenView(RotateTokenView, AccessTokenView):

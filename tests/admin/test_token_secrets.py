@@ -103,12 +103,17 @@ def test_an_owner_has_a_limited_number_of_active_tokens(admin_client, model):
     assert token_model.objects.count() == 1_000
 
 
-def test_a_token_is_rotated_although_its_owner_has_the_maximum(admin_client, team):
+def test_at_the_maximum_a_token_is_rotated_without_a_grace_period_only(
+    admin_client, team
+):
     token = create_maximum(ApiToken, team)
 
-    page = act(admin_client, MODEL, "rotate", token, grace="24")
+    refused = act(admin_client, MODEL, "rotate", token, grace="24")
+    rotated = act(admin_client, MODEL, "rotate", token, grace="0")
 
-    assert len(secrets_on(page)) == 1
+    assert "more than 1,000 active tokens" in refused.content.decode()
+    assert secrets_on(refused) == []
+    assert len(secrets_on(rotated)) == 1
 
 
 def test_the_form_of_a_new_token_begins_with_its_name(admin_client):
@@ -141,7 +146,7 @@ def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
 
 @pytest.mark.parametrize(
     ("action", "time", "fields", "expected"),
-    [("rotate", "rotated_at", {"grace": "24"}, 11), ("revoke", "revoked_at", {}, 9)],
+    [("rotate", "rotated_at", {"grace": "24"}, 13), ("revoke", "revoked_at", {}, 10)],
 )
 def test_an_action_takes_the_same_queries_for_any_number_of_tokens(
     admin_client, action, time, fields, expected
@@ -164,9 +169,9 @@ def test_an_action_takes_the_same_queries_for_any_number_of_tokens(
         assert not ApiToken.objects.filter(pk__in=keys, **{time: None}).exists()
 
     # Session and user. The rows, unlocked and locked. The update. The new
-    # tokens, or the rows that can be revoked. The events, and Django's history. A
-    # rotation locks the
-    # owners, and reads the tokens that it may skip, as well.
+    # tokens, or the rows that can be revoked. The events, and Django's history in
+    # two statements. A rotation locks the owners, counts their tokens, and reads
+    # those that it may skip, as well. A revocation reads the successors.
     assert numbers[1:] == [expected, expected]
 
 

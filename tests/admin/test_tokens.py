@@ -398,6 +398,22 @@ def test_a_token_that_was_rotated_by_the_api_says_what_replaced_it(admin_client)
     )
 
 
+def test_the_successors_of_a_leaked_token_are_revoked_if_the_operator_says_so(
+    admin_client,
+):
+    token = ApiTokenFactory()
+    token.rotate(timedelta(days=1))
+
+    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", token)
+    assert "Also revoke 1 active successor." in page.content.decode()
+    confirm(admin_client, page)
+    assert ApiToken.objects.active().count() == 1
+
+    page = open_confirmation(admin_client, "usergroups_apitoken", "revoke", token)
+    confirm(admin_client, page, successors="on")
+    assert not ApiToken.objects.active().exists()
+
+
 def test_tokens_with_one_name_that_are_rotated_together_are_told_apart(admin_client):
     team = TeamFactory()
     tokens = ApiTokenFactory.create_batch(2, team=team)

@@ -479,8 +479,8 @@ STATUSES_OF_REPETITIONS = {
     "delete_collection": 404,
     "create_collection": 409,
     "issue_access_token": 201,
-    "rotate_api_token": 409,
-    "rotate_access_token": 409,
+    "rotate_api_token": 201,
+    "rotate_access_token": 201,
 }
 """The responses to writes that are sent for the second time.
 

@@ -67,13 +67,19 @@ def successor_of(token, response):
 
 
 def token_json(token):
+    tokens = type(token).objects
+    predecessor = tokens.filter(pk=token.predecessor_id).first()
+    successor = tokens.filter(predecessor_id=token.pk).last()
     return {
+        "id": token.public_id,
         "name": token.name,
         "hint": token.hint,
         "read_only": token.read_only,
         "expires_at": token.expires_at and time_json(token.expires_at),
         "created_at": time_json(token.created_at),
         "rotated_at": token.rotated_at and time_json(token.rotated_at),
+        "predecessor": predecessor and predecessor.public_id,
+        "successor": successor and successor.public_id,
     }
 
 
@@ -169,14 +175,51 @@ def test_a_grace_period_does_not_outlast_the_expiry(rotate, describe, issue):
     assert describe(token).json()["token"]["expires_at"] == time_json(token.expires_at)
 
 
-def test_a_token_is_rotated_once(rotate, issue):
-    token = issue()
+def test_a_rotation_whose_response_was_lost_can_be_repeated(rotate, describe, issue):
+    token = issue(name="CI", expires_at=timezone.now() + DAY)
+    lost = successor_of(token, rotate(token, grace=60))
 
     successor = successor_of(token, rotate(token, grace=60))
+
+    assert error_code(describe(lost), 401) == "authentication_failed"
+    lifetime = token.expires_at - token.created_at
+    assert successor.expires_at - successor.created_at == lifetime
+    assert (successor.name, successor.rotated_at) == ("CI", None)
+    described = describe(token).json()["token"]
+    assert described["successor"] == successor.public_id
+    assert describe(successor).json()["token"]["predecessor"] == token.public_id
+
+
+def test_a_token_is_not_rotated_again_after_its_successor_was_used(
+    rotate, describe, issue
+):
+    token = issue()
+    successor = successor_of(token, rotate(token, grace=60))
+    assert describe(successor).status_code == 200
+
     again = rotate(token, grace=60)
 
     assert errors(again, 409) == [(None, "already_rotated")]
     assert rotate(successor).status_code == 201
+
+
+def test_a_token_is_not_rotated_again_after_its_successor_was_revoked(rotate, issue):
+    token = issue()
+    successor_of(token, rotate(token, grace=60)).revoke()
+
+    assert errors(rotate(token), 409) == [(None, "already_rotated")]
+
+
+def test_at_the_limit_a_rotated_token_is_told_that_it_is_rotated(
+    rotate, describe, issue
+):
+    token = issue()
+    describe(successor_of(token, rotate(token, grace=60)))
+    owner = {token.owner_field: token.owner}
+    scope = getattr(token.owner, "scope", {})
+    store_tokens(type(token), 998, **owner, **scope)
+
+    assert errors(rotate(token, grace=60), 409) == [(None, "already_rotated")]
 
 
 def test_a_read_only_token_describes_but_does_not_rotate_itself(

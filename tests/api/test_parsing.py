@@ -5,6 +5,7 @@ depth.
 import json
 
 import pytest
+from django.core.exceptions import ValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,7 +124,7 @@ def test_a_number_is_read_as_exactly_as_python_reads_it(number):
 def test_a_decimal_is_read_as_python_reads_it_or_overflows(digits, exponent):
     literal = f"1.{digits}e{exponent}"
     if exponent > 308:
-        with pytest.raises(ValueError, match="too large"):
+        with pytest.raises(ValidationError, match="too large"):
             loads(f"[{literal}]".encode())
     else:
         assert loads(f"[{literal}]".encode()) == [float(literal)]
@@ -141,7 +142,7 @@ def test_the_largest_integers_keep_every_digit(text):
     "literal", [f"{LARGEST * 2}", f"-{LARGEST * 2}", "1" * 5000, "1e309", "-1e309"]
 )
 def test_a_number_that_overflows_a_double_is_refused(literal):
-    with pytest.raises(ValueError, match=r"^The JSON contains a number that is too"):
+    with pytest.raises(ValidationError, match="contains a number that is too large"):
         loads(f"[{literal}]".encode())
 
 

@@ -148,8 +148,8 @@ def test_the_check_stops_when_there_are_more_errors_than_are_listed(
     assert len(listed) == 100
     assert listed[0] == ("field0", SURROGATE)
     assert listed[-1] == (None, "too_many_errors")
-    # the name and the value of each field
-    assert len(checked) == 2 * 101
+    # the body, and the name and the value of each field
+    assert len(checked) == 1 + 2 * 101
 
 
 def test_a_long_key_is_not_repeated_in_every_error(update_user_group, user_group):

@@ -2,10 +2,10 @@
 them as a file.
 """
 
+import io
 import json
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
-from tempfile import TemporaryFile
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -13,10 +13,11 @@ from django.db.models import F
 from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from bookmarks import exports
-from bookmarks.exports import download, load, write
-from bookmarks.files import EXPORT_FORMATS
+from bookmarks.exports import Download, load, write
+from bookmarks.files import EXPORT_FORMATS, read
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -24,7 +25,7 @@ from tests.calls_in_progress import begin_call
 from tests.clock import Clock
 from tests.conftest import Caller
 from tests.queries import on_another_connection, queries_of
-from usergroups.api.limits import COSTLY_CALLS, Deadline, TimeLimitExceeded
+from usergroups.api.limits import COSTLY_CALLS, Deadline
 
 pytestmark = pytest.mark.django_db
 
@@ -293,110 +294,174 @@ def test_an_invalid_query_is_refused(receive, query, attr, code):
 
 def test_head_has_the_headers_of_get(receive, bookmarks):
     head = receive("HEAD")
-    get = receive()
-
+    with closing(receive()) as get:
+        for name in ("Content-Type", "Content-Disposition"):
+            assert head[name] == get[name]
     assert (head.status_code, head.getvalue()) == (200, b"")
-    for name in ("Content-Type", "Content-Disposition"):
-        assert head[name] == get[name]
-    get.getvalue()  # closes the temporary file at its end
 
 
-def test_a_database_failure_in_the_middle_of_an_export_is_a_503(
+def lines_of(content):
+    return [json.loads(line) for line in b"".join(content).splitlines()]
+
+
+@pytest.mark.parametrize("in_collection", [True, False])
+def test_an_export_that_takes_too_long_can_be_continued(
+    user_group, bookmarks, in_collection
+):
+    """As the loop in docs/files.md does, as long as there are new dates."""
+    rows = Bookmark.objects.filter(user_group=user_group)
+    for number, row in enumerate(rows):
+        row.created_at += timedelta(minutes=number // 3)
+        row.save()
+    filters = {}
+    if in_collection:
+        collections = Collection.objects.filter(user_group=user_group)
+        filters["collection"] = collections.order_by("pk")[3]
+    since = exports.EARLIEST
+    found = []
+    for _ in range(26):
+        deadline = Deadline(8, Clock())
+        with closing(
+            Download(user_group, "jsonl", deadline, created_since=since, **filters)
+        ) as download:
+            *lines, last = lines_of(download)
+        found += lines
+        if last["url"]:
+            found.append(last)
+            break
+        assert last["title"] == exports.NOT_COMPLETE
+        since = parse_datetime(last["created_at"])
+
+    rows = (
+        rows.filter(**filters).select_related("collection").order_by("created_at", "pk")
+    )
+    expected = [(row.url, row.collection and row.collection.name) for row in rows]
+    # Those with the date at which an export ends are in the next one, too.
+    distinct = dict.fromkeys((line["url"], line["collection"]) for line in found)
+    assert list(distinct) == expected
+
+
+def test_an_export_by_collection_is_continued_from_the_earliest_date(
+    user_group, bookmarks
+):
+    with closing(Download(user_group, "jsonl", Deadline(5, Clock()))) as download:
+        *lines, last = lines_of(download)
+
+    assert len(lines) == 3
+    assert (last["url"], last["created_at"]) == ("", "0001-01-01T00:00:00.000000Z")
+
+
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+def test_an_import_refuses_the_last_record_of_an_incomplete_export(
+    user_group, bookmarks, name
+):
+    with closing(Download(user_group, name, Deadline(5, Clock()))) as download:
+        *_, last = read(io.BytesIO(b"".join(download)), name)
+
+    assert (last.reason, last.title) == ("The entry has no URL.", exports.NOT_COMPLETE)
+
+
+def test_only_the_bookmarks_since_a_time_are_exported(receive, user_group, bookmarks):
+    now = timezone.now()
+    new = BookmarkFactory(user_group=user_group, created_at=now)
+
+    lines = lines_of(receive(created_since=now.isoformat()))
+
+    assert [line["url"] for line in lines] == [new.url]
+    assert errors(receive(created_since="x")) == [("created_since", "invalid")]
+
+
+def test_bookmarks_by_date_take_two_queries_for_each_page(
+    user_group, bookmarks, monkeypatch
+):
+    monkeypatch.setattr(exports, "PAGE_SIZE", 13)
+
+    statements = queries_of(
+        lambda: list(load(user_group, created_since=exports.EARLIEST))
+    )
+
+    # The bookmarks and their collections, and no third page.
+    assert len(statements) == 2 * 2 + 1
+
+
+def test_a_database_failure_in_the_middle_of_an_export_ends_it(
     receive, bookmarks, monkeypatch, caplog
 ):
     def fail(*args, **options):
         yield from list(load(*args, **options))[:2]
         raise OperationalError("gone")
 
-    monkeypatch.setattr("bookmarks.views.exports.load", fail)
+    monkeypatch.setattr(exports, "load", fail)
 
-    response = receive()
+    *lines, last = lines_of(receive())
 
-    assert error_code(response, 503) == "service_unavailable"
+    assert len(lines) == 2
+    assert (last["url"], last["title"]) == ("", exports.NOT_COMPLETE)
     assert "gone" in caplog.text
 
 
-def test_an_export_that_takes_too_long_is_a_503(receive, bookmarks, settings):
+def test_a_database_failure_at_the_beginning_of_an_export_is_a_503(
+    receive, monkeypatch
+):
+    def fail(*args, **options):
+        raise OperationalError("gone")
+        yield
+
+    monkeypatch.setattr(exports, "load", fail)
+
+    assert error_code(receive(), 503) == "service_unavailable"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_export_that_cannot_begin_in_time_closes_its_transaction(
+    receive, bookmarks, settings, caplog
+):
+    """The log keeps the exception, and with it the variables of the view."""
     settings.USERGROUPS_CALL_TIME_LIMIT = 0
 
     response = receive()
 
     assert error_code(response, 503) == "time_limit_exceeded"
     assert response["Retry-After"] == "60"
-
-
-def test_an_export_ends_when_its_deadline_passes(user_group, bookmarks, monkeypatch):
-    files = []
-
-    def temporary_file(**kwargs):
-        files.append(TemporaryFile(**kwargs))  # noqa: SIM115
-        return files[-1]
-
-    monkeypatch.setattr(exports, "TemporaryFile", temporary_file)
-    lines = [b"%d\n" % number for number in range(5)]
-
-    with closing(download(lines, Deadline(6, Clock()))) as response:
-        assert response.getvalue() == b"0\n1\n2\n3\n4\n"
-    with pytest.raises(TimeLimitExceeded):
-        download(lines, Deadline(5, Clock()))
-
-    assert [file.closed for file in files] == [True, True]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_export_that_takes_too_long_closes_its_transaction(
-    receive, bookmarks, settings, caplog
-):
-    """The log keeps the exception, and with it the variables of the view."""
-    settings.USERGROUPS_CALL_TIME_LIMIT = 0
-
-    assert receive().status_code == 503
-
     assert [record.exc_info[0] for record in caplog.records if record.exc_info]
+    assert_no_transaction()
+
+
+def assert_no_transaction():
     with transaction.atomic():  # fails in an open transaction that Django has not begun
         BookmarkFactory()
     if connection.vendor == "postgresql":
         assert connection.connection.info.transaction_status == 0  # idle
 
 
-@pytest.mark.parametrize("path", ["/dev/full", "/dev/null/file"], ids=["write", "open"])
-def test_a_temporary_file_that_cannot_be_written_or_opened_is_a_503(
-    receive, bookmarks, monkeypatch, path
-):
-    def temporary_file(**kwargs):
-        return open(path, "w+b")
-
-    monkeypatch.setattr(exports, "TemporaryFile", temporary_file)
-
-    assert error_code(receive(), 503) == "service_unavailable"
-
-
-def test_a_slow_client_does_not_keep_the_transaction_open(
+@pytest.mark.django_db(transaction=True)
+def test_an_export_that_a_client_leaves_closes_its_transaction(
     receive, bookmarks, monkeypatch
 ):
-    ended = []
+    monkeypatch.setattr(exports, "PAGE_SIZE", 1)
 
-    def load(*args, **options):
-        yield from exports.load(*args, **options)
-        ended.append(True)
+    receive().close()
 
-    monkeypatch.setattr("bookmarks.views.exports.load", load)
-
-    with closing(receive()):  # The client has not read anything yet.
-        assert ended == [True]
+    assert_no_transaction()
 
 
-def test_concurrent_exports_are_limited_while_the_file_is_made(receive, user_group):
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="has no such timeout")
+@pytest.mark.django_db(transaction=True)
+def test_postgresql_ends_the_transaction_of_a_client_that_does_not_read(
+    user_group, bookmarks
+):
+    with closing(load(user_group, max_idle=60)) as items:
+        next(items)
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW idle_in_transaction_session_timeout")
+            assert cursor.fetchone() == ("1min",)
+
+
+def test_concurrent_exports_are_limited_until_they_are_closed(receive, user_group):
     with ExitStack() as calls_in_progress:
-        for _ in range(COSTLY_CALLS.per_owner):
+        for _ in range(COSTLY_CALLS.per_owner - 1):
             begin_call(calls_in_progress, COSTLY_CALLS, user_group.team_id)
+        response = receive()
         assert error_code(receive(), 429) == "throttled"
-    # Four files that have been made may be sent at once, although the limit is
-    # three.
-    with (
-        closing(receive()),
-        closing(receive()),
-        closing(receive()),
-        closing(receive()) as response,
-    ):
-        assert response.status_code == 200
+        response.getvalue()  # closes it at its end
+        assert receive().getvalue() == b""

@@ -30,7 +30,6 @@ ROTATION = [
 
 DELETION = [
     "lock",
-    "entries of the admin's history about the group",
     "deletion of events",
     "record",
     "group",
@@ -44,7 +43,7 @@ DELETION = [
 
 STATEMENTS = {
     "get_api_token": [OF_TEAM],
-    "rotate_api_token": [OF_TEAM, *ROTATION],
+    "rotate_api_token": [OF_TEAM, *ROTATION, "event"],
     "get_user_group": [OF_TEAM, "group"],
     "create_user_group": [OF_TEAM, "group"],
     "update_user_group": [OF_TEAM, "update"],
@@ -74,10 +73,12 @@ STATEMENTS = {
     "revoke_access_token": [
         OF_TEAM,
         "access token",
+        "key",
         "access token, locked",
         "update",
         "event",
-        "time of the revocation",
+        "rotations",
+        "active successors",
     ],
     "issue_access_tokens": [OF_TEAM],
     "revoke_access_tokens": [OF_TEAM],
@@ -305,7 +306,15 @@ CALLS = {
         lambda stored: stored.call_access_tokens(
             "POST", "access-tokens-batch-revoke", body={"ids": stored.token_ids}
         ),
-        [OF_TEAM, "digests", "tokens, locked", "update", "event"],
+        [
+            OF_TEAM,
+            "digests",
+            "tokens, locked",
+            "update",
+            "event",
+            "rotations",
+            "active successors",
+        ],
     ),
     "GET access tokens by expiry": (
         lambda stored: stored.call_access_tokens(

@@ -3,6 +3,7 @@
 import pickle
 
 import pytest
+from django.db.models.signals import post_save, pre_save
 
 from bookmarks.files.records import Record
 from bookmarks.models import AccessToken, Bookmark, Collection
@@ -313,3 +314,42 @@ def test_an_import_announces_each_chunk(user_group):
         for each in chunks
         for bookmark in each.arguments["instances"]
     } == {"Folder"}
+
+
+def test_no_call_sends_the_signals_of_django_that_save_sends(
+    call_bookmarks, call_usergroups, call_access_tokens, user_group, collection
+):
+    bookmark = BookmarkFactory(user_group=user_group)
+    saved = []
+    id_of_group = {"user_group_id": user_group.provided_id}
+    urls = [{"url": "https://example.com/b"}]
+
+    def save(sender, **kwargs):
+        if sender._meta.app_label in ("usergroups", "bookmarks"):
+            saved.append(sender)
+
+    pre_save.connect(save)
+    post_save.connect(save)
+    answers = [
+        call_usergroups("POST", "user", {"user_group_id": "new"}),
+        call_usergroups("PUT", "user", {**id_of_group, "name": "New"}),
+        call_usergroups("POST", "users-batch", {"user_groups": [{**id_of_group}]}),
+        call_access_tokens("POST", "access-tokens", body=id_of_group),
+        call_usergroups("POST", "token-rotate", {}),
+        call_bookmarks("POST", "collections", body={"name": "New"}),
+        call_bookmarks("PATCH", "collection", collection.pk, body={"name": "Newer"}),
+        call_bookmarks("POST", "bookmarks", body={"url": "https://example.com/a"}),
+        call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"title": "New"}),
+        call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": urls}),
+        call_bookmarks(
+            "POST",
+            "bookmarks-batch-move",
+            body={"ids": [str(bookmark.pk)], "collection": str(collection.pk)},
+        ),
+        call_bookmarks("DELETE", "collection", collection.pk),
+    ]
+    pre_save.disconnect(save)
+    post_save.disconnect(save)
+
+    assert {answer.status_code for answer in answers} <= {200, 201}
+    assert saved == []

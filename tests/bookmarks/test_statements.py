@@ -19,8 +19,8 @@ from tests.bookmarks.factories import (
 from tests.queries import on_another_connection
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.db.compiled_statements import (
-    CompiledSelectRelated,
     compile_select,
+    compile_select_related,
     parameters,
 )
 from usergroups.models import ApiToken, UserGroup
@@ -113,7 +113,7 @@ def test_a_compiled_statement_refers_to_no_connection():
     """A connection belongs to one thread, and a statement to all of them."""
     statements = [
         select(UserGroup, "id"),
-        CompiledSelectRelated(AccessToken.objects.all(), "user_group", ()),
+        compile_select_related(AccessToken.objects.all(), "user_group", ()),
     ]
 
     assert [each for each in statements if refers_to_a_connection(each)] == []

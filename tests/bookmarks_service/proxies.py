@@ -248,27 +248,3 @@ class Caddy(Proxy):
         self.options = {
             "env": {"HOME": home, "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}
         }
-
-
-class HAProxy(Proxy):
-    program = "haproxy"
-    example = "haproxy.cfg"
-
-    def replacements(self, address, bulk_address):
-        return {
-            "log /dev/log local0": "log stdout format raw local0",
-            "    user haproxy\n": "",
-            "    group haproxy\n": "",
-            "server service 127.0.0.1:8000": f"server service {address}",
-            "server bulk 127.0.0.1:8001": f"server bulk {bulk_address}",
-            "bind :80": f"bind 127.0.0.1:{self.port}",
-            "bind :443": f"bind 127.0.0.1:{self.tls_port}",
-            "/etc/ssl/bookmarks.example.pem": str(self.folder / "both.pem"),
-        }
-
-    def write(self, text):
-        both = self.certificate.read_text() + self.key.read_text()
-        (self.folder / "both.pem").write_text(both)
-        path = self.folder / "haproxy.cfg"
-        path.write_text(text)
-        self.command = [find("haproxy"), "-f", path]

@@ -1,4 +1,4 @@
-"""The Dockerfile, compose.yaml and the example for Kubernetes.
+"""The Dockerfile and compose.yaml.
 
 The last tests build the image and start the containers. They are skipped if no
 Docker daemon answers.
@@ -13,7 +13,6 @@ import subprocess
 from contextlib import suppress
 
 import httpx
-import kubernetes_validate
 import pytest
 import yaml
 from compose_spec import PyCompose
@@ -29,10 +28,6 @@ COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES = COMPOSE["services"]
 OURS = ["service", "bulk", "migrate"]
 DOCUMENTED = blocks(section("deploy", "Containers"), "sh")
-MANIFESTS = {
-    each["kind"]: each
-    for each in yaml.safe_load_all((ROOT / "docs/examples/kubernetes.yaml").read_text())
-}
 
 
 def documented(*words):
@@ -194,32 +189,6 @@ def test_the_documented_preparation_gives_nginx_the_names_of_the_containers(tmp_
         containers[address] for address in addresses
     ]
     assert conf.startswith("resolver 127.0.0.11 valid=1s;\n")
-
-
-@pytest.mark.parametrize("kind", MANIFESTS)
-def test_the_manifests_for_kubernetes_are_valid(kind):
-    kubernetes_validate.validate(MANIFESTS[kind], "1.34", strict=True)
-
-
-def test_a_pod_stays_until_its_requests_have_been_handled():
-    pod = MANIFESTS["Deployment"]["spec"]["template"]["spec"]
-    service, _ = pod["containers"]
-    sleep, pause = service["lifecycle"]["preStop"]["exec"]["command"]
-
-    time_for_requests = int(documented_options()["GRANIAN_WORKERS_KILL_TIMEOUT"])
-    assert sleep == "sleep"
-    assert pod["terminationGracePeriodSeconds"] > int(pause) + time_for_requests
-
-
-def test_only_a_process_that_does_not_listen_restarts_a_pod():
-    service, metrics = MANIFESTS["Deployment"]["spec"]["template"]["spec"]["containers"]
-
-    assert service["livenessProbe"].keys() & {"tcpSocket", "httpGet"} == {"tcpSocket"}
-    assert service["readinessProbe"]["httpGet"]["path"] == "/readyz"
-    assert metrics["command"][-1] == "bookmarks_service.metrics_server:application"
-    variable = {"name": "PROMETHEUS_MULTIPROC_DIR", "value": "/run/metrics"}
-    assert variable in service["env"]
-    assert variable in metrics["env"]
 
 
 class Containers:

@@ -11,7 +11,7 @@ import pytest
 
 from bookmarks_service.urls import urlpatterns
 from tests.answers import error_code
-from tests.bookmarks_service.proxies import MIB, Caddy, HAProxy, Nginx
+from tests.bookmarks_service.proxies import MIB, Caddy, Nginx
 from tests.bookmarks_service.service import (
     Service,
     empty_database,
@@ -25,7 +25,7 @@ from usergroups.api.views import BaseAPIView
 
 pytestmark = pytest.mark.database_independent
 
-PROXIES = [Nginx, Caddy, HAProxy]
+PROXIES = [Nginx, Caddy]
 
 SETTINGS = {"BEHIND_TLS_PROXY": "1", "SECRET_KEY": "x" * 50, "GRANIAN_WORKERS": "1"}
 

@@ -109,7 +109,7 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(
 
     assert "First steps" in client.get("/admin/").content.decode()
     assert (
-        "Example 2</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
+        "Example 1</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
     )
     assert Bookmark.objects.count() == 4
     # The server tells browsers to keep static files for a year.

@@ -86,7 +86,7 @@ def test_schemathesis_finds_no_failure(service, tmp_path):
             "1",
             "--generation-deterministic",
             "--max-examples",
-            "10",
+            "2",
             "--continue-on-failure",
             "--no-color",
         ],

@@ -1,8 +1,8 @@
 """Each statement of the API on bookmarks or collections names the user group,
 so that it uses one shard or partition.
 
-Hash partitions stand in for the shards of Citus. The contract's tests that
-depend on the database run again on them.
+Hash partitions stand in for the shards of Citus. Tests of lists, conflicts and
+the admin run again on them.
 """
 
 import os
@@ -21,8 +21,9 @@ from tests.operations import OPERATIONS, body_of, caller
 from tests.queries import queries_of
 from tests.signals import received
 
-TESTS_OF_THE_CONTRACT = [
-    "tests/api",
+TESTS_ON_PARTITIONS = [
+    "tests/api/test_pagination.py",
+    "tests/bookmarks/test_collections.py",
     "tests/citus/test_admin.py",
     "tests/citus/test_shards.py",
     "tests/bookmarks_service/test_concurrency.py",
@@ -35,12 +36,12 @@ TESTS_OF_THE_CONTRACT = [
 @pytest.mark.skipif(
     "TEST_PARTITIONS" in os.environ, reason="the database has partitions already"
 )
-def test_the_contract_holds_on_partitions():
+def test_lists_conflicts_and_the_admin_work_on_partitions():
     assert run_tests(
         "tests.settings",
         "-m",
         "not database_independent",
-        *TESTS_OF_THE_CONTRACT,
+        *TESTS_ON_PARTITIONS,
         TEST_PARTITIONS="4",
     )
 

@@ -26,6 +26,7 @@ INSTALLED_APPS = [
     "usergroups",
     "bookmarks",
     "tests.host.notes",
+    "tests.host.customers",
 ]
 AUTH_USER_MODEL = "notes.Person"
 DEFAULT_AUTO_FIELD = "django.db.models.SmallAutoField"

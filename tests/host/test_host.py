@@ -14,6 +14,7 @@ from tests.admin.browser import (  # noqa: F401
     new_context,
     new_page,
 )
+from tests.documents import blocks, section
 from tests.host.hosts import new_project
 from tests.nested import run_tests
 
@@ -43,6 +44,35 @@ TESTS_OF_OPERATIONS = [
 )
 def test_the_tests_pass_with_the_settings_of_a_host_project(host, tests):
     assert run_tests(f"tests.host.{host}", *tests)
+
+
+# django-simple-history
+
+WRITES = """
+from bookmarks.models import Bookmark
+from usergroups.models import Team, UserGroup
+group = UserGroup.objects.create(team=Team.objects.create(name='Acme'), provided_id='a')
+bookmark, _ = Bookmark.objects.add(user_group=group, url='https://example.com/')
+Bookmark.objects.update_by_id(group, bookmark.pk, title='First')
+bookmark.title = 'Second'
+bookmark.save()
+bookmark.delete()
+found = Bookmark.history.order_by('history_id').values_list('history_type', 'title')
+assert list(found) == [('+', ''), ('~', 'First'), ('~', 'Second'), ('-', 'Second')], found
+"""
+
+
+def test_the_documented_receiver_keeps_a_complete_history(tmp_path):
+    host = new_project(
+        tmp_path, [], "INSTALLED_APPS = [*INSTALLED_APPS, 'simple_history', 'notes']"
+    )
+    (tmp_path / "notes" / "migrations").mkdir(parents=True)
+    (tmp_path / "notes" / "migrations" / "__init__.py").touch()
+    _, receiver = blocks(section("plug-in", "Signals"), "python")
+    (tmp_path / "notes" / "models.py").write_text(receiver)
+    host.run("django", "makemigrations", "--verbosity=0", "notes")
+    host.run("django", "migrate", "--verbosity=0")
+    host.run("django", "shell", "--verbosity=0", f"--command={WRITES}")
 
 
 # Unfold, a theme for the admin of Django

@@ -11,6 +11,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
+from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
@@ -261,7 +262,10 @@ class ConfirmingAdmin(PagesAdmin[M]):
             return confirmation.action(self, form.request, locked, **form.cleaned_data)
 
         with acting_as(form.request.user):
-            return retry_on_conflict(run, rows.db)
+            try:
+                return retry_on_conflict(run, rows.db)
+            except IntegrityError:
+                return gettext("Nothing was changed, because other objects prevent it.")
 
     def chosen_keys(
         self, request: HttpRequest, query: Mapping[str, str]

@@ -127,6 +127,8 @@ class DoneField(SuccessField):
 class ResultSerializer(serializers.Serializer[Mapping[str, object]]):
     """The result of an item of a batch."""
 
+    examples = {"status": 200}
+
     # A subclass adds the fields of a successful result, with required=False,
     # because successful and failed results have one type: generated clients in
     # PHP do not support alternatives.

@@ -19,6 +19,8 @@ from rest_framework.serializers import Serializer
 
 from .errors import Failure, Problem
 
+SerializerClass = type[Serializer[Any]]
+
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
 class SuccessField(serializers.Field[object, object, int, object]):
@@ -57,11 +59,11 @@ def open_enumeration(description: str, values: Iterable[str]) -> dict[str, objec
     later versions may add others.
     """
     known = list(values)
-    listed = ", ".join(f"`{value}`" for value in known)
     return {
         "type": "string",
-        "description": f"{description} Known values: {listed}. Others may be added.",
+        "description": f"{description} Values may be added to the known ones.",
         "x-extensible-enum": known,
+        "example": known[0],
     }
 
 
@@ -99,6 +101,12 @@ class ErrorCodeField(serializers.CharField):
 
 
 class ProblemSerializer(serializers.Serializer[Problem]):
+    examples = {
+        "detail": "The user group has no collection with this id.",
+        "attr": "collection",
+        "existing": "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21",
+    }
+
     code = ErrorCodeField()
     detail = serializers.CharField(
         help_text="An explanation for people; its wording may change."

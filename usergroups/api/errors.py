@@ -115,8 +115,8 @@ class Explanation(exceptions.APIException):
 
 
 class Protected(Explanation):
-    """Rows of the host project, whose foreign keys have PROTECT or RESTRICT,
-    refer to an object that the call would delete.
+    """Rows of the host project refer to an object that the call would delete,
+    with PROTECT, RESTRICT or DO_NOTHING.
     """
 
     status_code = 409

@@ -1,25 +1,25 @@
 """Describe the operations of API views in OpenAPI.
 
-``operation`` describes one operation. ``OperationSchema`` adds what all
-operations have in common: headers, and errors with their codes.
+``operation`` describes one operation. ``OperationSchema`` adds what operations
+have in common, such as headers and errors with their codes, and makes it
+components of the document.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from itertools import count
+from typing import Any, TypeVar, cast
 
 from django.apps import apps
 from django.db.models import ProtectedError
 from django.utils import translation
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.plumbing import ResolvedComponent, force_instance
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiExample,
     OpenApiParameter,
-    OpenApiRequest,
     OpenApiResponse,
     extend_schema,
 )
@@ -29,12 +29,14 @@ from rest_framework.fields import empty
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.serializers import Serializer
 
-from usergroups.db.versions import Modified
-
 from .conf import DEFAULT_MAX_BODY_SIZE
-from .envelopes import ERROR_CODE, FailureSerializer, open_enumeration
+from .envelopes import (
+    ERROR_CODE,
+    FailureSerializer,
+    SerializerClass,
+    open_enumeration,
+)
 from .errors import (
-    TOO_MANY,
     BadRequest,
     DatabaseUnavailable,
     InvalidToken,
@@ -43,9 +45,9 @@ from .errors import (
     WrongTokenKind,
     failure,
 )
-from .pagination import LATEST, Cursor, Key, KeysetPagination, PageQuery
-from .parsers import PayloadTooLarge, TooManyValuesInBody
-from .requests import PARAMETER, RepeatedParameter, UnknownName
+from .pagination import KeysetPagination
+from .parsers import PayloadTooLarge
+from .requests import FIELD, PARAMETER, UnknownName, known_fields
 from .views import BaseAPIView
 
 # Examples of the errors that all operations can return. Without a language,
@@ -56,8 +58,6 @@ with translation.override(None):
         exceptions.ParseError(
             "The query string is not UTF-8 or has too many parameters."
         ),
-        UnknownName(["update_since"], ["updated_since"], PARAMETER),
-        RepeatedParameter(["limit"]),
         exceptions.NotAuthenticated(),
         WrongScheme("This path takes another scheme."),
         InvalidToken(),
@@ -78,7 +78,9 @@ with translation.override(None):
 PROTECTED = ProtectedError("", set())
 
 
-ERROR_DESCRIPTIONS = {
+DESCRIPTIONS = {
+    200: "The call succeeded.",
+    201: "The object was created.",
     400: "The request is malformed, or a field is missing or invalid.",
     401: "The request has no valid token of the required scheme.",
     403: "The token does not permit the request.",
@@ -106,56 +108,53 @@ ERROR_DESCRIPTIONS = {
 SUCCESSFUL = [200, 201]
 # The statuses of calls that the rate limit counts. Calls with 401 and 405 are
 # refused before.
-COUNTED = [*SUCCESSFUL, 400, 403, 404, 409, 410, 412, 413, 415, 429, 500, 503]
+COUNTED = [status for status in DESCRIPTIONS if status not in (401, 405)]
 
-
-def response_header(
-    name: str,
-    description: str,
-    statuses: list[int],
-    type_: type | OpenApiTypes = str,
-) -> OpenApiParameter:
-    """Document a header of the responses with these statuses."""
-    return OpenApiParameter(
-        name, type_, "header", description=description, response=statuses
-    )
-
+header = partial(OpenApiParameter, location="header", type=str)
 
 COMMON_HEADERS = [
-    response_header("Cache-Control", "Always `no-store`.", [*COUNTED, 401, 405]),
-    response_header(
+    header("Cache-Control", description="Always `no-store`.", response=True),
+    header(
         "Location",
-        "The URL of the new object or of its list or, with 409, of the object in the "
-        "way.",
-        [201, 409],
-        OpenApiTypes.URI_REF,
+        type=OpenApiTypes.URI_REF,
+        description="The URL of the new object or of its list.",
+        response=[201],
     ),
-    response_header("WWW-Authenticate", "The required scheme.", [401]),
-    response_header("Allow", "The methods that the path offers.", [405]),
-    response_header(
+    header("WWW-Authenticate", description="The required scheme.", response=[401]),
+    header("Allow", description="The methods that the path offers.", response=[405]),
+    header(
         "Retry-After",
-        "Seconds to wait before repeating the request.",
-        [429, 503],
-        int,
+        type=int,
+        description="Seconds to wait before repeating the request.",
+        response=[429, 503],
     ),
-    response_header(
+    header(
         "RateLimit",
-        "The remaining calls, and the seconds until the window ends.",
-        COUNTED,
+        description="The remaining calls, and the seconds until the window ends.",
+        response=COUNTED,
     ),
-    response_header(
+    header(
         "RateLimit-Policy",
-        "The calls allowed per window, and its length in seconds.",
-        COUNTED,
+        description="The calls allowed per window, and its length in seconds.",
+        response=COUNTED,
     ),
 ]
 
-ETAG = response_header("ETag", "Changes with every change of the object.", SUCCESSFUL)
+LOCATION_OF_DUPLICATE = header(
+    "Location",
+    type=OpenApiTypes.URI_REF,
+    description="The URL of the object in the way.",
+    response=[409],
+)
 
-IF_MATCH = OpenApiParameter(
+ETAG = header(
+    "ETag",
+    description="Changes with every change of the object.",
+    response=SUCCESSFUL,
+)
+
+IF_MATCH = header(
     "If-Match",
-    str,
-    "header",
     description=(
         "An ETag. If the object has changed since, the request is refused with 412."
     ),
@@ -163,51 +162,8 @@ IF_MATCH = OpenApiParameter(
 )
 
 
-def id_parameter(description: str, example: str) -> OpenApiParameter:
-    """Document the id in the path."""
-    return OpenApiParameter(
-        "id",
-        str,
-        "path",
-        description=description,
-        examples=[OpenApiExample("Id", example)],
-    )
-
-
-def page_query(
-    serializer_class: type[PageQuery], key: Key, **filters: object
-) -> dict[str, object]:
-    """Return an example of the query parameters of a list: these filters, and
-    a cursor with this key.
-    """
-    query = {**filters, "limit": 50, "order": "newest"}
-    serializer = serializer_class()
-    list_digest = serializer.list_digest(serializer.to_internal_value(query))
-    # The page after this cursor is the first one, so that the example works.
-    cursor = Cursor(LATEST, key, False, None, list_digest)
-    return {**query, "cursor": cursor.encode()}
-
-
-def success_response(description: str, **example: object) -> OpenApiResponse:
-    """Document a successful response, with an example of the envelope's
-    fields.
-    """
-    return OpenApiResponse(
-        description=description,
-        examples=[OpenApiExample("Success", {"success": 1, **example})],
-    )
-
-
-page_response = partial(success_response, next=None, previous=None)
-
-
 Schema = dict[str, Any]
 """A part of an OpenAPI document, by the keys of the specification."""
-
-Responses = dict[int | tuple[int, str], OpenApiResponse]
-"""The successful responses of an operation, by status, or by status and media
-type.
-"""
 
 Endpoint = tuple[str, str, str, Any]
 """An operation, as drf-spectacular passes it to hooks: its path, the regular
@@ -215,49 +171,27 @@ expression of the path, its method and its view.
 """
 
 
-@dataclass(frozen=True)
-class Operation:
-    """The part of a description that ``extend_schema`` cannot take, because it
-    needs the serializers of the view.
-    """
-
-    query: Mapping[str, object]
-    body: object
-    responses: Responses
-    errors: Sequence[Exception]
-    failures: Mapping[int, type[FailureSerializer]]
-
-
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
 
 def operation(
     operation_id: str,
-    *,
     summary: str,
+    *,
     tags: list[str],
-    responses: Responses,
     description: str = "",
     parameters: Sequence[OpenApiParameter] = (),
-    query: Mapping[str, object] = {},
-    body: object = None,
     request: object = empty,
-    errors: Sequence[Exception] = (),
-    failures: Mapping[int, type[FailureSerializer]] = {},
+    **described: Any,
 ) -> Callable[[Handler], Handler]:
     """Describe a method of a BaseAPIView.
 
-    The arguments are those of drf-spectacular's ``extend_schema``, except for:
-
-    - ``responses``: the successful responses. Without a serializer, a response
-      has the one of the view.
-    - ``query``: an example of each query parameter.
-    - ``body``: an example of the JSON body. ``request`` is for other bodies.
-    - ``errors``: the exceptions of this operation, which the view answers.
-      OperationSchema adds those that other operations have too.
-    - ``failures``: the serializers of error responses with further fields, by
-      status.
+    The arguments are those of drf-spectacular's ``extend_schema``, and
+    attributes of OperationSchema.
     """
+    # extend_schema extends the class that it finds at the method, or else the
+    # host's DEFAULT_SCHEMA_CLASS.
+    schema = type("DescribedOperation", (OperationSchema,), described)
     extend = extend_schema(
         operation_id,
         summary=summary,
@@ -268,13 +202,8 @@ def operation(
     )
 
     def decorate(method: Handler) -> Handler:
-        # extend_schema extends the class that it finds here, or else the host's
-        # DEFAULT_SCHEMA_CLASS.
-        method.kwargs = {"schema": OperationSchema}  # type: ignore[attr-defined]
         # The metrics have this id.
-        method.operation_id = operation_id  # type: ignore[attr-defined]
-        described = Operation(query, body, responses, errors, failures)
-        method.operation = described  # type: ignore[attr-defined]
+        vars(method).update(kwargs={"schema": schema}, operation_id=operation_id)
         return extend(method)
 
     return decorate
@@ -288,53 +217,103 @@ class OperationSchema(AutoSchema):
     """
 
     view: BaseAPIView  # type: ignore[override]  # AutoSchema's is any APIView
+    codes: set[str]
+    """The codes of all errors of the operation."""
+    statuses: Sequence[int] = [200]
+    """The statuses of successful responses with the view's envelope."""
+    files: Mapping[tuple[int, str], OpenApiResponse] = {}
+    """Successful responses with files, by status and media type."""
+    errors: Sequence[Exception] = ()
+    """The exceptions of this operation, which the view answers, without those
+    that other operations have too.
+    """
+    failure_serializer = FailureSerializer
+    """The serializer of a response with the status 400."""
 
     @property
-    def operation(self) -> Operation:
-        described: Operation = getattr(self.view, self.method.lower()).operation
-        return described
-
-    @property
-    def serializer(self) -> type[Serializer[Any]]:
+    def serializer(self) -> SerializerClass:
         """The serializer of the query or of the JSON body."""
         return self.view.request_serializers.get(self.method, Serializer)
 
+    @property
+    def has_query(self) -> bool:
+        return self.view.has_query(self.method)
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the request has a JSON body."""
+        return self.method in self.view.request_serializers and not self.has_query
+
     def get_operation(self, *args: Any, **kwargs: Any) -> Schema | None:
+        """Describe the operation, and make components of its parameters, its
+        headers and its errors.
+        """
+        self.codes = set()
         described = super().get_operation(*args, **kwargs)
         if described is None:
             return None
         if "requestBody" in described:
             described["requestBody"]["required"] = True
-        for parameter in described.get("parameters", []):
+        parameters = described.get("parameters", [])
+        for number, parameter in enumerate(parameters):
+            self._simplify(parameter)
             name = parameter["name"]
-            if name in self.operation.query:
-                parameter["example"] = self.operation.query[name]
-            if name == "limit":
-                self._describe_limit(parameter)
-            if "enum" in parameter["schema"]:
-                # Code generators cannot handle both enum and minLength.
-                parameter["schema"].pop("minLength", None)
-                # Only drf-spectacular's enum hook needs this key.
-                parameter["schema"].pop("x-spec-enum-id", None)
+            parameters[number] = self._shared("parameters", name, parameter)
         responses = described["responses"]
         for status, response in responses.items():
-            # Operations share these responses. The codes of 400 are those of
-            # the operation's own fields.
-            if int(status) > 400:
-                responses[status] = self._shared(response)
-        self._add_error_codes()
+            headers = response["headers"]
+            for name, value in headers.items():
+                headers[name] = self._shared("headers", name, value)
+            if int(status) >= 400:
+                name = f"Error{status}"
+                responses[status] = self._shared("responses", name, response)
+        # one list of the codes of all operations
+        component = self.registry["UsergroupsErrorCode", "schemas"]
+        self.codes.update(component.schema["x-extensible-enum"])
+        component.schema = open_enumeration(ERROR_CODE, sorted(self.codes))
         return described
 
-    def _describe_limit(self, parameter: Schema) -> None:
-        """Describe the limits of the view's paginator."""
+    def _shared(self, kind: str, name: str, value: Schema) -> Schema:
+        """Return a reference to a component of this kind with this value.
+
+        Of several components with one name, all but the first have a number.
+        """
+        name = f"Usergroups{class_name(name)}"
+        for number in count(2):
+            component = ResolvedComponent(name, kind, value, OperationSchema)  # type: ignore[no-untyped-call]
+            self.registry.register_on_missing(component)
+            if self.registry[component].schema == value:
+                break
+            name = f"{name.partition('_')[0]}_{number}"
+        return component.ref
+
+    def _simplify(self, parameter: Schema) -> None:
+        """Describe the limits of the view's paginator, and remove what code
+        generators cannot handle.
+        """
+        schema = parameter["schema"]
         paginator = self.view.paginator
-        if isinstance(paginator, KeysetPagination):
+        if parameter["name"] == "limit" and isinstance(paginator, KeysetPagination):
             maximum = paginator.max_limit
-            parameter["schema"]["default"] = paginator.default_limit
+            schema["default"] = paginator.default_limit
             parameter["description"] = (
                 "The maximum number of items on the page. Values over "
                 f"{maximum} count as {maximum}."
             )
+        if "enum" in schema:
+            schema.pop("minLength", None)
+            # Only drf-spectacular's enum hook needs this key.
+            schema.pop("x-spec-enum-id", None)
+
+    def _map_serializer(self, serializer: Any, *args: Any, **kwargs: Any) -> Schema:
+        """Describe the fields of a serializer, with the examples of its class."""
+        schema: Schema = super()._map_serializer(serializer, *args, **kwargs)
+        examples = examples_of(type(force_instance(serializer)))
+        for name, described in schema.get("properties", {}).items():
+            # In OpenAPI 3.0, a reference has nothing beside it.
+            if name in examples and "$ref" not in described:
+                described["example"] = examples[name]
+        return schema
 
     def get_serializer_name(self, serializer: object, direction: object) -> str:
         return component_name(type(serializer))
@@ -343,29 +322,17 @@ class OperationSchema(AutoSchema):
         """Return the common headers and the query parameters.
         ``extend_schema`` adds the other parameters of the operation.
         """
-        parameters: list[Any] = [*COMMON_HEADERS]
-        if self.view.has_query(self.method):
-            parameters.append(self.serializer)
-        return parameters
+        query = [self.serializer] if self.has_query else []
+        return [*COMMON_HEADERS, *query]
 
-    def get_request_serializer(self) -> Any:
-        if self.operation.body is None:
-            return None
-        examples = [OpenApiExample("Request", self.operation.body)]
-        if self._is_replaced("request_serializers"):
-            examples = []
-        return OpenApiRequest(self.serializer, examples=examples)
+    def get_request_serializer(self) -> SerializerClass | None:
+        return self.serializer if self.has_body else None
 
-    def get_response_serializers(self) -> Responses:  # type: ignore[override]
-        is_replaced = self._is_replaced("response_serializers")
-        default = None
-        if self.method in self.view.response_serializers:
-            default = self.view.get_envelope_class(self.method)
-        responses: Responses = {}
-        for key, response in self.operation.responses.items():
-            serializer = response.response or default
-            examples = [] if is_replaced else response.examples
-            responses[key] = OpenApiResponse(serializer, response.description, examples)
+    def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
+        responses: dict[Any, OpenApiResponse] = {**self.files}
+        for status in self.statuses:
+            envelope = self.view.get_envelope_class(self.method)
+            responses[status] = OpenApiResponse(envelope, DESCRIPTIONS[status])
         errors = defaultdict(list)
         for error in self.get_errors():
             errors[error.status_code].append(error)
@@ -379,8 +346,6 @@ class OperationSchema(AutoSchema):
         Those of invalid fields are examples only.
         """
         errors = [*COMMON_ERRORS]
-        for error in self.operation.errors:
-            errors.append(self._explain(error))
         safe_methods = [*SAFE_METHODS, *getattr(self.view, "safe_methods", ())]
         is_read = self.method in safe_methods
         for permission in self.view.get_permissions():
@@ -390,87 +355,47 @@ class OperationSchema(AutoSchema):
                 errors.append(exceptions.PermissionDenied(message, code))
         if self.get_request_serializer():
             errors += ERRORS_OF_BODIES
-        if self.operation.body:
-            errors.append(TooManyValuesInBody())
         # The path contains an id.
         if "{" in self.path:
             errors.append(UNKNOWN_PATH)
-        if IF_MATCH in self.get_override_parameters():
-            errors.append(self._explain(Modified()))
-        return errors
-
-    def _explain(self, error: Exception) -> APIException:
-        """Return the error with which the view answers an exception."""
-        explained = self.view.explain(error)
-        if not isinstance(explained, APIException):
-            raise TypeError(f"The view does not answer {error!r}.")
-        return explained
+        kind = FIELD if self.has_body else PARAMETER
+        errors.append(UnknownName(["unknown"], known_fields(self.serializer), kind))
+        explained = map(self.view.explain, self.errors)
+        return [*errors, *cast(Iterator[APIException], explained)]
 
     def _error_response(
         self, status: int, errors: list[APIException]
     ) -> OpenApiResponse:
         codes = codes_of_errors(errors)
+        serializer = FailureSerializer
         if status == 400:
             codes |= self._codes_of_fields()
+            serializer = self.failure_serializer
+            # Few operations share this response, so it has one example.
+            errors = errors[-1:]
+        self.codes |= codes
         listed = ", ".join(f"`{code}`" for code in sorted(codes))
-        serializer = self.operation.failures.get(status, FailureSerializer)
         # A host may answer with another status.
-        meaning = ERROR_DESCRIPTIONS.get(status, "The request is refused.")
+        meaning = DESCRIPTIONS.get(status, "The request is refused.")
         description = f"{meaning} Codes: {listed}."
-        examples = [error_example(error) for error in errors]
+        examples = []
+        for error in errors:
+            body = failure(error)
+            examples.append(OpenApiExample(body["errors"][0]["code"], body))
         return OpenApiResponse(serializer, description, examples)
 
-    def _codes_of_fields(self, *, with_items: bool = False) -> set[str]:
-        """Return the codes of errors in the fields of the request, and with
-        ``with_items`` also of those in the items of a batch.
-        """
-        codes: set[str] = set()
-        if self.operation.body:
-            # Each unknown name in an object is an error, so that there can be
-            # too many.
-            codes |= {*CODES_OF_BODIES, TOO_MANY["code"]}
+    def _codes_of_fields(self) -> set[str]:
+        """Return the codes of errors in the fields of the request."""
         serializer = self.serializer(partial=self.method == "PATCH")
+        codes: set[str] = set()
         for field in serializer.fields.values():
-            codes |= codes_of_field(field, with_items=with_items)
-        if self.view.has_query(self.method):
+            codes |= codes_of_field(field)
+        if self.has_body:
+            codes |= CODES_OF_BODIES
+        elif codes:
+            codes.add("repeated_parameter")
             codes.discard("null")  # A query parameter is never null.
-        return codes
-
-    def _add_error_codes(self) -> None:
-        """Add the operation's codes to the list of all codes."""
-        component = self.registry["UsergroupsErrorCode", "schemas"]
-        codes = set(component.schema["x-extensible-enum"])
-        codes |= codes_of_errors(self.get_errors())
-        codes |= self._codes_of_fields(with_items=True)
-        component.schema = open_enumeration(ERROR_CODE, sorted(codes))
-
-    def _is_replaced(self, mapping: str) -> bool:
-        """Return whether a host's subclass has replaced the serializer that the
-        examples were written for.
-        """
-        name = self.method.lower()
-        views = [view for view in type(self.view).__mro__ if name in vars(view)]
-        # The last class with the method is the apps' own view.
-        original = getattr(views[-1], mapping).get(self.method)
-        if mapping == "response_serializers" and original is not None:
-            return self.view.get_envelope_class(self.method) is not original
-        return getattr(self.view, mapping).get(self.method) is not original
-
-    def _shared(self, response: Schema) -> Schema:
-        """Return a reference to a component with this error response, or the
-        response if another one has the name.
-        """
-        # Each response has one media type. Its component is named after the
-        # examples, so that other operations with the same errors share it.
-        [content] = response["content"].values()
-        name = "Or".join(sorted(content["examples"]))
-        component = ResolvedComponent(  # type: ignore[no-untyped-call]
-            f"Usergroups{name}", "responses", response, OperationSchema
-        )
-        self.registry.register_on_missing(component)
-        if self.registry[component].schema == response:
-            return component.ref
-        return response
+        return {*codes, "unknown_parameter"}
 
 
 UNREACHABLE_CODES = {
@@ -486,20 +411,21 @@ UNREACHABLE_CODES = {
 
 
 CODES_OF_BODIES = {
+    "too_many_values",
+    "too_many_errors",
     "unknown_field",
     "null_characters_not_allowed",
     "surrogate_characters_not_allowed",
     "overflow",
 }
-"""The codes of errors that ``check_fields`` reports for any JSON body."""
+"""The codes of errors that any JSON body may have."""
 
 
-def codes_of_field(field: Any, *, with_items: bool) -> set[str]:
+def codes_of_field(field: Any) -> set[str]:
     """Return the codes of all errors that the validation of a field, with the
     fields in it, can report.
 
-    ``with_items`` tells whether to include the codes of the items of a
-    BatchField. Their errors are in results, not in an error response.
+    Those of the items of a BatchField are in results, not in an error response.
     """
     # A field has messages for the codes of limits that it lacks. The limits that
     # it has are validators, which are added below.
@@ -516,11 +442,10 @@ def codes_of_field(field: Any, *, with_items: bool) -> set[str]:
     for validator in field.validators:
         codes.add(getattr(validator, "code", "invalid"))
     children = list(getattr(field, "fields", {}).values())
-    is_batch = hasattr(field, "has_results")
-    if hasattr(field, "child") and (with_items or not is_batch):
+    if hasattr(field, "child") and not hasattr(field, "has_results"):
         children.append(field.child)
     for child in children:
-        codes |= codes_of_field(child, with_items=with_items)
+        codes |= codes_of_field(child)
     return codes - UNREACHABLE_CODES
 
 
@@ -532,21 +457,20 @@ def codes_of_errors(errors: Sequence[APIException]) -> set[str]:
     return codes
 
 
-def error_example(error: APIException) -> OpenApiExample:
-    """Return an error response as an example that is named after its code and
-    field.
+def examples_of(serializer: SerializerClass) -> dict[str, object]:
+    """Return examples of the values of fields: those in the attribute
+    ``examples`` of the class, of its base classes, and of its ``answer``.
     """
-    body = failure(error)
-    problem = body["errors"][0]
-    name = problem["code"]
-    if problem["attr"]:
-        name = f"{name} at {problem['attr']}"
-    return OpenApiExample(class_name(name), body)
+    answer = getattr(serializer, "answer", None)
+    examples = examples_of(answer) if answer else {}
+    for base in reversed(serializer.__mro__):
+        examples.update(vars(base).get("examples", {}))
+    return examples
 
 
 def class_name(name: str) -> str:
-    """Return the name of a class or component for a name with underscores or
-    spaces.
+    """Return the name of a class or component for a name with underscores,
+    hyphens or spaces.
     """
     return "".join(filter(str.isalnum, name.title()))
 
@@ -571,13 +495,12 @@ def exclude_replaced_views(endpoints: list[Endpoint]) -> list[Endpoint]:
     views_by_path = defaultdict(set)
     for path, _, _, callback in endpoints:
         views_by_path[path].add(callback.cls)
-    kept = []
-    for endpoint in endpoints:
-        path, _, _, callback = endpoint
-        others = views_by_path[path] - {callback.cls}
-        if not any(issubclass(other, callback.cls) for other in others):
-            kept.append(endpoint)
-    return kept
+
+    def is_replaced(path: str, view: type) -> bool:
+        others = views_by_path[path] - {view}
+        return any(issubclass(other, view) for other in others)
+
+    return [each for each in endpoints if not is_replaced(each[0], each[-1].cls)]
 
 
 def exclude_api_views(endpoints: list[Endpoint]) -> list[Endpoint]:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Combinable
@@ -157,7 +158,7 @@ class CursorField(serializers.CharField):
     def to_internal_value(self, data: str) -> Cursor:  # type: ignore[override]
         try:
             return Cursor.decode(data, self.key_type)
-        except ValueError:
+        except (ValueError, ValidationError):
             self.fail("invalid")
 
 
@@ -175,6 +176,8 @@ class Order(models.TextChoices):
 
 class PageQuery(serializers.Serializer[None]):
     """The query parameters of a list. Each list has a subclass of its own."""
+
+    examples = {"limit": 50, "order": "newest"}
 
     # A subclass adds its ``cursor``.
     order = serializers.ChoiceField(
@@ -231,6 +234,8 @@ MAX_PAGE_SIZE = 2 * 1024 * 1024
 
 class PageEnvelope(Envelope):
     """A page of a list."""
+
+    examples = {"next": None, "previous": None}
 
     # A subclass adds the items.
     next = serializers.URLField(

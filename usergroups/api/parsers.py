@@ -130,9 +130,9 @@ class TooManyValuesInBody(ParseError):
 
 
 class JSONObjectParser(BaseParser):
-    """Parse a JSON object with ``strict_json``.
+    """Parse a JSON object.
 
-    Values that cannot be stored are not refused here, but by ``check_fields``.
+    ``check_fields`` refuses values that cannot be stored.
     """
 
     media_type = "application/json"
@@ -146,7 +146,7 @@ class JSONObjectParser(BaseParser):
     ) -> dict[str, object]:
         body = read_body(stream, self.max_size())
         try:
-            value = strict_json.loads_unchecked(body)
+            value = strict_json.decode(body)
         except strict_json.TooManyValues:
             raise TooManyValuesInBody from None
         except ValueError as error:

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ValidationError as DjangoValidationError
 from django.http import HttpRequest
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
@@ -24,6 +25,7 @@ from rest_framework.exceptions import (
     ParseError,
     ValidationError,
 )
+from rest_framework.fields import get_error_detail
 from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 
@@ -31,7 +33,7 @@ from . import conf
 from .envelopes import represent_the_same
 from .errors import MAX_PROBLEMS, BadRequest
 from .limits import Deadline
-from .strict_json import UncheckedObject, Unstorable, check_storable
+from .strict_json import check_storable
 
 
 def address_of(request: HttpRequest | Request) -> str | None:
@@ -181,10 +183,9 @@ def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> Non
     # A parser of the host may return anything.
     if not isinstance(data, dict):
         raise ParseError(NOT_AN_OBJECT)
-    if isinstance(data, UncheckedObject):
-        problems = _unstorable_fields(data, serializer)
-        if problems:
-            raise ValidationError(problems)
+    problems = _unstorable_fields(data, serializer)
+    if problems:
+        raise ValidationError(problems)
     view = serializer.context.get("view")
     represented = view.get_serializer_class() if view is not None else None
     check_names(data, known_fields(type(serializer), represented), FIELD)
@@ -218,31 +219,37 @@ def _unstorable_fields(
 ) -> dict[str, list[ErrorDetail]]:
     """Return an error for each path whose value cannot be stored, but stop
     after more errors than a response may have.
+
+    A path has the names of a field and of a key or an item in it. Paths are not
+    longer, so that a long key is in only a few of them.
     """
+    # A BatchField reports the errors of its items in their results.
+    values = [
+        (name, None if hasattr(serializer.fields.get(name), "has_results") else value)
+        for name, value in data.items()
+    ]
     problems: dict[str, list[ErrorDetail]] = {}
-    for path, value in _values_by_path(data, serializer):
-        if len(problems) > MAX_PROBLEMS:
-            break
-        try:
-            check_storable(value)
-        except Unstorable as error:
-            problems[path] = [ErrorDetail(str(error), error.code)]
+    try:
+        check_storable(dict(values))
+    except DjangoValidationError:
+        for path, value in _values_by_path(values):
+            try:
+                check_storable(value)
+            except DjangoValidationError as error:
+                problems[path] = get_error_detail(error)
+            if len(problems) > MAX_PROBLEMS:
+                break
     return problems
 
 
 def _values_by_path(
-    data: Mapping[str, object], serializer: Serializer[Any]
+    values: Iterable[tuple[str, object]],
 ) -> Iterator[tuple[str, object]]:
     """Yield the keys and values of an object, and those directly in its
     values, with their paths.
-
-    Paths are not longer, so that a long key is in only a few of them.
     """
-    for name, value in data.items():
+    for name, value in values:
         yield name, name
-        # A BatchField reports the errors of its items in their results.
-        if hasattr(serializer.fields.get(name), "has_results"):
-            continue
         if isinstance(value, dict):
             for key, item in value.items():
                 yield f"{name}.{key}", {key: item}

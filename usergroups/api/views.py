@@ -13,7 +13,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, NoReturn, cast
 
 from django.db import IntegrityError, connections, router, transaction
@@ -200,8 +200,7 @@ class BaseAPIView(GenericAPIView[Any]):
             with translation.override(None):
                 return super().dispatch(request, *args, **kwargs)
         finally:
-            for limit, owner in self.counted_by:
-                limit.end(owner)
+            end_counting(self.counted_by)
             for pooled in self.pooled:
                 pool.give_back(pooled)
             actor.reset(actor_before)
@@ -279,6 +278,13 @@ class BaseAPIView(GenericAPIView[Any]):
         """Count the call by this limit until it ends. Raises Throttled."""
         limit.begin(owner)
         self.counted_by.append((limit, owner))
+
+    def keep_counting(self) -> Callable[[], None]:
+        """Count the call after its response has begun, until the returned
+        function is called.
+        """
+        counted_by, self.counted_by = self.counted_by, []
+        return partial(end_counting, counted_by)
 
     @property
     def token_owner(self) -> tuple[type[Model], Any]:
@@ -581,6 +587,12 @@ class BatchMixin(BaseAPIView):
                 "has_permission, or do not mount the view."
             )
         super().check_permissions(request)
+
+
+def end_counting(counted_by: list[tuple[ConcurrencyLimit, Hashable]]) -> None:
+    """Stop counting a call by these limits, for these owners."""
+    for limit, owner in counted_by:
+        limit.end(owner)
 
 
 def checks_objects(permission: Any) -> bool:

@@ -3,10 +3,15 @@
 ``WritingQuerySet`` counts them before it deletes, and the admin lists them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
-from django.db import models
+from django.db import IntegrityError, models
 from django.db.models import ProtectedError, RestrictedError
+
+from .retry import retry_on_conflict
+
+T = TypeVar("T")
 
 MAX_DELETED = 2_000  # rows at a time, because the query contains their primary keys
 
@@ -37,6 +42,20 @@ class TooManyDependants(Exception):
     """
 
 
+def retry_deletion(action: Callable[[], T], using: str) -> T:
+    """Run an action that deletes rows as ``retry_on_conflict`` does.
+
+    Raises a ProtectingError, also if rows of the host project refer to the
+    deleted ones with DO_NOTHING, which the database notices at the commit.
+    """
+    try:
+        return retry_on_conflict(action, using)
+    except (ProtectedError, RestrictedError):
+        raise
+    except IntegrityError as error:
+        raise ProtectedError("Other rows refer to this one.", set()) from error
+
+
 def reverse_relations(model: type[models.Model]) -> list[models.ManyToOneRel]:
     """Return the relations by which rows refer to rows of this model,
     including hidden ones, such as those of a ManyToManyField.
@@ -56,6 +75,11 @@ def cascading_relations(
     """
     for relation in reverse_relations(model):
         if relation.on_delete is not models.CASCADE:
+            continue
+        # A model that inherits from another one also has the relations to it,
+        # which the lookup does not reach from here.
+        referred: Any = relation.model
+        if path and referred._meta.concrete_model is not model._meta.concrete_model:
             continue
         lookup = relation.field.name
         if path:

@@ -17,11 +17,11 @@ from .cascades import (
     MAX_DELETED,
     TooManyDependants,
     cascading_relations,
+    retry_deletion,
     reverse_relations,
 )
 from .compiled_statements import update_statement
 from .deletion_records import DeletionRecord
-from .retry import retry_on_conflict
 from .versions import Modified
 
 M = TypeVar("M", bound=models.Model)
@@ -50,7 +50,7 @@ class WritingQuerySet(models.QuerySet[M]):
     def _delete_version(self, versions: Sequence[datetime] | None) -> None:
         """Delete the queryset's only row.
 
-        Raises DoesNotExist, Modified or TooManyDependants.
+        Raises DoesNotExist, Modified, TooManyDependants or a ProtectingError.
         """
 
         def delete() -> int:
@@ -58,7 +58,7 @@ class WritingQuerySet(models.QuerySet[M]):
             self._require_few_dependants()
             return self._delete()[0]
 
-        if not retry_on_conflict(delete, self.db):
+        if not retry_deletion(delete, self.db):
             raise self.model.DoesNotExist  # type: ignore[attr-defined]
 
     def delete(self) -> tuple[int, dict[str, int]]:
@@ -67,7 +67,7 @@ class WritingQuerySet(models.QuerySet[M]):
         Announce the deletion of the rows only.
         """
         rows = self.for_write()
-        return retry_on_conflict(rows._delete, rows.db)
+        return retry_deletion(rows._delete, rows.db)
 
     # Managers do not have this method, as in Django.
     delete.queryset_only = True  # type: ignore[attr-defined]

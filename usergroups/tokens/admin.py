@@ -33,7 +33,7 @@ from usergroups.admin_tools.paginator import bounded_number
 from usergroups.events import Kind, name_of
 
 from . import secret_format
-from .admin_forms import GraceForm, NewTokenForm
+from .admin_forms import GraceForm, NewTokenForm, RevocationForm
 from .admin_states import (
     EXPIRY_PERIODS,
     TokenStateFilter,
@@ -43,7 +43,13 @@ from .admin_states import (
     successor_of,
     successor_sentence,
 )
-from .models import MAX_OPERATOR_LENGTH, Token, TokenQuerySet
+from .models import (
+    MAX_ACTIVE_TOKENS,
+    MAX_OPERATOR_LENGTH,
+    Token,
+    TokenQuerySet,
+    TooManyTokens,
+)
 
 T = TypeVar("T", bound=Token)
 
@@ -253,18 +259,24 @@ class TokenAdmin(OperatorAdmin[T]):
             "Requests with a revoked token are rejected immediately. This cannot be "
             "undone."
         ),
+        RevocationForm,
         irreversible=True,
     )
-    def revoke(self, request: HttpRequest, queryset: TokenQuerySet[T]) -> str:
+    def revoke(
+        self,
+        request: HttpRequest,
+        queryset: TokenQuerySet[T],
+        successors: bool = False,
+    ) -> str:
         tokens = list(queryset)
-        revoked = queryset.revoke(by=operator_of(request))
+        revoked = queryset.revoke(by=operator_of(request), successors=successors)
         log_entries(request.user, Kind.REVOKED, revoked)
-        if len(tokens) == 1 and revoked:
+        if len(revoked) == 1 and revoked == tokens:
             return format_html(gettext("Revoked: {}."), self.link_to(revoked[0]))
         parts = []
         if revoked:
             parts.append(gettext("Revoked: {}.").format(intcomma(len(revoked))))
-        others = len(tokens) - len(revoked)
+        others = len({*tokens} - {*revoked})
         if others:
             parts.append(gettext("Already revoked: {}.").format(intcomma(others)))
         return " ".join(parts)
@@ -285,7 +297,13 @@ class TokenAdmin(OperatorAdmin[T]):
         self, request: HttpRequest, queryset: TokenQuerySet[T], grace: timedelta
     ) -> HttpResponse | str:
         tokens = list(queryset)
-        issued = queryset.rotate(grace, by=operator_of(request))
+        try:
+            issued = queryset.rotate(grace, by=operator_of(request))
+        except TooManyTokens:
+            return gettext(
+                "With this grace period, there would be more than %(number)s active "
+                "tokens. Nothing was changed."
+            ) % {"number": intcomma(MAX_ACTIVE_TOKENS)}
         if not issued:
             return gettext(
                 "Only active tokens without a successor can be rotated. Nothing was "

@@ -1,11 +1,12 @@
 """The forms of the admin of tokens."""
 
 from datetime import timedelta
+from typing import Any
 
 from django import forms
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.confirmations import ConfirmationForm
@@ -32,6 +33,28 @@ class GraceForm(ConfirmationForm):
             "A grace period gives applications time to switch to the new token."
         ),
     )
+
+
+class RevocationForm(ConfirmationForm):
+    """Whether to revoke the tokens that replaced the revoked ones as well."""
+
+    successors = forms.BooleanField(required=False)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        keys = {row.pk for row in self.rows}
+        tokens: Any = self.model_admin.get_queryset(self.request)
+        descendants = tokens.filter(pk__in=keys).descent().keys() - keys
+        number = tokens.filter(pk__in=descendants).active().count()
+        if not number:
+            del self.fields["successors"]
+            return
+        text = ngettext(
+            "Also revoke %(number)s active successor. Do so if a secret has leaked.",
+            "Also revoke %(number)s active successors. Do so if a secret has leaked.",
+            number,
+        )
+        self.fields["successors"].label = text % {"number": intcomma(number)}
 
 
 class NewTokenForm(OperatorForm):
@@ -62,7 +85,7 @@ class NewTokenForm(OperatorForm):
             # The admin checks the form and saves the token in one transaction.
             tokens = model.objects.for_write()
             tokens.lock_owners([owner])
-            if tokens.has_maximum(owner):
+            if tokens.count_active([owner])[owner.pk] >= MAX_ACTIVE_TOKENS:
                 text = gettext(
                     "There are already %(number)s active tokens. Revoke some of them "
                     "first."

@@ -3,17 +3,18 @@ queryset.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, router, transaction
-from django.db.models import Case, Count, F, Q, Value, When
+from django.db.models import Count, F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Least
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -21,8 +22,8 @@ from rest_framework.request import Request
 
 from usergroups.db.announcements import announce, announced_copy
 from usergroups.db.compiled_statements import (
-    CompiledSelectRelated,
     CompiledStatement,
+    compile_select_related,
     parameters,
     select_statement,
 )
@@ -80,6 +81,17 @@ class TooManyRotations(Exception):
     def __init__(self, wait: timedelta) -> None:
         super().__init__(wait)
         self.wait = wait
+
+
+class Revocation(NamedTuple):
+    """What was done to revoke a token."""
+
+    revoked: list[str]
+    """The public ids of the tokens that were revoked for it, in the order of
+    their rotations.
+    """
+    successor: str | None
+    """The public id of the newest active token that descends from it."""
 
 
 class TokenState(models.TextChoices):
@@ -143,21 +155,6 @@ class TokenQuerySet(WritingQuerySet[T]):
         """Filter tokens that expired or were revoked until then."""
         return self.filter(Q(expires_at__lte=at) | Q(revoked_at__lte=at))
 
-    def has_maximum(self, owner: Any) -> bool:
-        """Return whether this owner has MAX_ACTIVE_TOKENS active tokens.
-
-        ``owner`` is an instance, or the value of the foreign key.
-        There are two queries, so that each can read a range of an index of the
-        owner and ``expires_at``, without the expired and the revoked tokens.
-        """
-        of_owner = {self.model.owner_field: owner}
-        tokens = self.for_write().filter(**of_owner, revoked_at=None)
-        permanent = tokens.filter(expires_at=None)
-        others = tokens.filter(expires_at__gt=timezone.now())
-        number = permanent[:MAX_ACTIVE_TOKENS].count()
-        number += others[:MAX_ACTIVE_TOKENS].count()
-        return number >= MAX_ACTIVE_TOKENS
-
     def lock_owners(self, owners: Sequence[models.Model]) -> None:
         """Lock these owners until the transaction ends, and set their fields
         that tokens copy to the stored values.
@@ -185,11 +182,12 @@ class TokenQuerySet(WritingQuerySet[T]):
         locked: models.QuerySet[Any] = owners.select_for_update(no_key=True)
         return locked.order_by("pk")
 
-    def count_active(self, owners: Sequence[models.Model]) -> Counter[Any]:
+    def count_active(self, owners: Sequence[Any]) -> Counter[Any]:
         """Return the number of active tokens of each of these owners, by the
         owner's primary key.
 
-        There are two queries, as in ``has_maximum()``.
+        There are two queries, so that each can read a range of an index of the
+        owner and ``expires_at``, without the expired and the revoked tokens.
         """
         owner_field = self.model.owner_field
         of_owners = {f"{owner_field}__in": owners}
@@ -202,6 +200,23 @@ class TokenQuerySet(WritingQuerySet[T]):
             counts.update(dict(by_owner))
         return counts
 
+    def with_lineage(self) -> "TokenQuerySet[T]":
+        """Annotate the digests of the token that each replaces, and of its
+        newest successor.
+        """
+        of_owner = {self.model.owner_field: OuterRef(self.model.owner_field)}
+        tokens = self.model._base_manager.filter(**of_owner)
+        replaced = tokens.filter(pk=OuterRef("predecessor_id"))
+        successors = tokens.filter(predecessor_id=OuterRef("pk")).order_by("-pk")
+        return self.annotate(
+            predecessor_digest=Subquery(replaced.values("digest")[:1]),
+            successor_digest=Subquery(successors.values("digest")[:1]),
+        )
+
+    def _everything(self) -> "TokenQuerySet[T]":
+        """Return all tokens, without the filters of this queryset."""
+        return type(self)(self.model, using=self.db)
+
     def rotate(
         self, grace: timedelta, by: str = "", *, limited: bool = False
     ) -> list[tuple[T, T, str]]:
@@ -211,12 +226,14 @@ class TokenQuerySet(WritingQuerySet[T]):
         Return each token with its successor and the successor's secret. A
         successor has the name, the owner and the permissions of the token, and
         the lifetime that the token had when it was issued. The token expires
-        after ``grace``, unless it expires earlier. A rotation is possible even
-        if the owner has MAX_ACTIVE_TOKENS.
+        after ``grace``, unless it expires earlier.
 
-        If ``limited``, the queryset has one token. Raises TooManyTokens if its
-        owner has MAX_ACTIVE_TOKENS and, because of the grace period, would have
-        one more, and TooManyRotations. Raises ValidationError if ``grace`` is
+        If ``limited``, the queryset has one token, for a client that may have
+        lost the response to a rotation: a successor that was never used is
+        revoked, and replaced. Raises TooManyRotations only then.
+
+        Raises TooManyTokens if, because of the grace period, an owner would
+        have more than MAX_ACTIVE_TOKENS, and ValidationError if ``grace`` is
         not a timedelta from zero to MAX_GRACE.
         """
         if not isinstance(grace, timedelta) or not timedelta() <= grace <= MAX_GRACE:
@@ -224,34 +241,37 @@ class TokenQuerySet(WritingQuerySet[T]):
             raise ValidationError({"grace": reason})
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
-            rotatable = rows.rotatable().defer(None)
-            # as in ``lock_owners``
-            keys = rotatable.order_by().values(self.model.owner_field)
-            list(rows._owners_to_lock(keys))
-            tokens = list(rotatable.select_for_update(of=("self",)).order_by("pk"))
-            if limited and tokens:
-                rows._require_few(tokens[0], grace)
+            rows._lock_owners_of_tokens()
+            # A call rotates again, but an operator only where no successor is.
+            candidates = rows.active() if limited else rows.rotatable()
+            locked = candidates.defer(None).select_for_update(of=("self",))
+            tokens = list(locked.order_by("pk"))
+            replaced = rows._revoke_unused_successors(tokens)
+            tokens = [
+                token
+                for token in tokens
+                if token.rotated_at is None or token.pk in replaced
+            ]
+            if limited:
+                rows._require_few_rotations(tokens)
             now = timezone.now()
-            issued: list[Any] = []
-            successors: list[Any] = []
-            for token in tokens:
-                successor, secret = token.new_successor(now)
-                successors.append(successor)
-                issued.append((token, successor, secret))
-            self.model._base_manager.using(rows.db).bulk_create(successors)
-            # Change the instances and the rows alike. One statement writes all
-            # rows.
             latest_expiry = now + grace
+            issued: list[Any] = []
             for token in tokens:
+                like = replaced.get(token.pk, token)
+                issued.append((token, *token.new_successor(now, like)))
                 token.rotated_at = now
                 token.rotated_by = by
-                if token.expires_at is None or token.expires_at > latest_expiry:
-                    token.expires_at = latest_expiry
-            expires_earlier = When(expires_at__lt=latest_expiry, then=F("expires_at"))
-            expires_at = Case(expires_earlier, default=Value(latest_expiry))
-            rows._by_pk(tokens).update(
-                rotated_at=now, rotated_by=by, expires_at=expires_at
+                token.expires_at = min(token.expires_at or latest_expiry, latest_expiry)
+            # Change the rows like the instances. SQLite's MIN() of NULL is NULL.
+            earliest = Coalesce(Least("expires_at", latest_expiry), latest_expiry)
+            every = rows._everything()
+            every.filter(pk__in=[token.pk for token in tokens]).update(
+                rotated_at=now, rotated_by=by, expires_at=earliest
             )
+            successors = every.bulk_create([new for _old, new, _secret in issued])
+            if grace:
+                every._require_no_more_than_maximum(tokens)
             announce(created, successors, rows.db)
             # announce() copies its instances, but not its other arguments. The
             # caller may add secrets to the successors.
@@ -264,41 +284,87 @@ class TokenQuerySet(WritingQuerySet[T]):
     # Managers do not have this method, as with Django's delete().
     rotate.queryset_only = True  # type: ignore[attr-defined]
 
-    def _require_few(self, token: T, grace: timedelta) -> None:
-        """Raise TooManyTokens or TooManyRotations, as ``rotate`` says.
+    def _require_no_more_than_maximum(self, tokens: list[T]) -> None:
+        """Raise TooManyTokens if an owner of these tokens has more than
+        MAX_ACTIVE_TOKENS.
+        """
+        counts = self.count_active([token.owner_key[1] for token in tokens])
+        if any(number > MAX_ACTIVE_TOKENS for number in counts.values()):
+            raise TooManyTokens
+
+    def _lock_owners_of_tokens(self) -> None:
+        """Lock the owners of the tokens until the transaction ends."""
+        list(self._owners_to_lock(self.order_by().values(self.model.owner_field)))
+
+    def _revoke_unused_successors(self, tokens: list[T]) -> dict[int | None, T]:
+        """Revoke the successors of these tokens that no call has used yet, and
+        return them by the key of the token that they replaced.
+        """
+        rotated = [token.pk for token in tokens if token.rotated_at is not None]
+        if not rotated:
+            return {}
+        successors = self._everything().filter(predecessor_id__in=rotated)
+        unused = successors.filter(last_used_at=None, rotated_at=None)
+        return {token.predecessor_id: token for token in unused.revoke()}
+
+    def _require_few_rotations(self, tokens: list[T]) -> None:
+        """Raise TooManyRotations if one of the tokens and its successors were
+        rotated MAX_ROTATIONS times in the last hour.
 
         Only the tokens of the owner are read, which an index finds.
         """
-        owner = token.serializable_value(self.model.owner_field)
-        # without the filters of this queryset
-        tokens = type(self)(self.model, using=self.db)
-        if grace and tokens.has_maximum(owner):
-            raise TooManyTokens
         start = timezone.now() - timedelta(hours=1)
-        recent = tokens.filter(
-            **{self.model.owner_field: owner},
-            first_id=token.chain,
-            created_at__gt=start,
-        )
-        times = list(recent.order_by("created_at").values_list("created_at", flat=True))
-        if len(times) >= MAX_ROTATIONS:
-            raise TooManyRotations(times[-MAX_ROTATIONS] - start)
+        for token in tokens:
+            recent = self._everything().filter(
+                **{self.model.owner_field: token.owner_key[1]},
+                first_id=token.chain,
+                created_at__gt=start,
+            )
+            recent = recent.order_by("created_at")
+            times = list(recent.values_list("created_at", flat=True))
+            if len(times) >= MAX_ROTATIONS:
+                raise TooManyRotations(times[-MAX_ROTATIONS] - start)
 
-    def revoke(self, by: str = "") -> list[T]:
-        """Revoke the tokens of the queryset permanently.
+    def descent(self) -> dict[int, int]:
+        """Return the keys of these tokens, and of all that descend from them
+        by rotation, each with the key of the token from which it descends.
+        """
+        tokens = list(self.defer(None))
+        chains = {token.chain for token in tokens if token.rotated_at is not None}
+        of_chains = self._everything().filter(
+            **{f"{self.model.owner_field}__in": {each.owner_key[1] for each in tokens}},
+            first_id__in=chains,
+        )
+        origins = {token.pk: token.pk for token in tokens}
+        # A successor has a greater key than the token that it replaces.
+        links = of_chains.order_by("pk").values_list("pk", "predecessor_id")
+        for key, predecessor in links:
+            if predecessor in origins:
+                origins.setdefault(key, origins[predecessor])
+        return origins
+
+    def revoke(self, by: str = "", *, successors: bool = False) -> list[T]:
+        """Revoke the tokens of the queryset permanently, and with
+        ``successors`` all that descend from them by rotation.
 
         ``by`` is the name of the operator, if any. Return those that were not
         revoked before.
         """
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
+            if successors:
+                # A concurrent rotation waits, and then finds no active token.
+                rows._lock_owners_of_tokens()
+                rows = rows._everything().filter(pk__in=rows.descent())
             unrevoked = rows.filter(revoked_at=None)
             tokens = list(unrevoked.select_for_update(of=("self",)).order_by("pk"))
             now = timezone.now()
             for token in tokens:
                 token.revoked_at = now
                 token.revoked_by = by
-            rows._by_pk(tokens).update(revoked_at=now, revoked_by=by)
+            keys = [token.pk for token in tokens]
+            revoked_rows = rows._everything().filter(pk__in=keys)
+            revoked_rows.update(revoked_at=now, revoked_by=by)
             announce(revoked, tokens, rows.db)
             if tokens:
                 record_events(events_about(Kind.REVOKED, tokens), rows.db)
@@ -307,13 +373,6 @@ class TokenQuerySet(WritingQuerySet[T]):
     # Managers do not have this method either.
     revoke.queryset_only = True  # type: ignore[attr-defined]
 
-    def _by_pk(self, tokens: list[T]) -> models.QuerySet[T]:
-        """Return a queryset of exactly these tokens, without the filters of
-        this queryset.
-        """
-        keys = [token.pk for token in tokens]
-        return self.model._base_manager.using(self.db).filter(pk__in=keys)
-
     def get_by_public_id(self, public_id: str) -> T:
         """Return the token with this id. Raises DoesNotExist."""
         digest = digest_of(public_id)
@@ -321,29 +380,40 @@ class TokenQuerySet(WritingQuerySet[T]):
             raise self.model.DoesNotExist
         return self.get(digest=digest)
 
-    def revoke_by_public_ids(self, public_ids: Sequence[str]) -> list[bool | None]:
-        """Revoke the tokens with these ids permanently.
+    def revoke_by_public_ids(
+        self, public_ids: Sequence[str], *, successors: bool = False
+    ) -> "list[Revocation | None]":
+        """Do what ``revoke()`` does to the tokens with these ids.
 
-        Return for each id whether this call has revoked the token, or None if
-        there is no such token. For an id that is listed twice, only the first
-        result is True.
+        Return what was done for each id, or None if there is no such token. A
+        token that is revoked for an id is not named for a later one.
         """
         digests = [digest_of(public_id) for public_id in public_ids]
         known = [digest for digest in digests if digest is not None]
         tokens = self.for_write().filter(digest__in=known)
 
-        def revoke() -> tuple[set[bytes], set[bytes]]:
-            existing = {bytes(each) for each in tokens.values_list("digest", flat=True)}
-            return existing, {bytes(token.digest) for token in tokens.revoke()}
+        def revoke() -> tuple[dict[bytes, int], dict[int, list[str]], dict[int, str]]:
+            found = tokens.values_list("digest", "pk")
+            keys = {bytes(digest): key for digest, key in found}
+            revoked_now = tokens.revoke(successors=successors)
+            origins = tokens.descent()
+            revoked_ids = defaultdict(list)
+            for token in revoked_now:
+                revoked_ids[origins[token.pk]].append(token.public_id)
+            active_ids = {}
+            descendants = tokens._everything().filter(pk__in=origins).active()
+            for token in descendants.order_by("pk"):
+                active_ids[origins[token.pk]] = token.public_id
+            return keys, revoked_ids, active_ids
 
-        existing, revoked_now = retry_on_conflict(revoke, tokens.db)
-        results: list[bool | None] = []
+        keys, revoked_ids, active_ids = retry_on_conflict(revoke, tokens.db)
+        results: list[Revocation | None] = []
         for digest in digests:
-            if digest not in existing:
+            key = keys.get(digest or b"")
+            if key is None:
                 results.append(None)
                 continue
-            results.append(digest in revoked_now)
-            revoked_now.discard(digest)
+            results.append(Revocation(revoked_ids.pop(key, []), active_ids.get(key)))
         return results
 
     # Nor this one.
@@ -454,10 +524,14 @@ def _select_with_owner(
     """
     deferred = [name for name in model.owner_deferred if name not in large_owner_fields]
     tokens = model._base_manager.using(using).filter(**parameters(model, "digest"))
-    return CompiledSelectRelated(tokens, model.owner_field, deferred)
+    return compile_select_related(tokens, model.owner_field, deferred)
 
 
-CALL_FIELDS = (
+OWN_FIELDS = (
+    "rotated_at",
+    "rotated_by",
+    "revoked_at",
+    "revoked_by",
     "last_used_at",
     "last_used_address",
     "last_used_agent",
@@ -465,7 +539,7 @@ CALL_FIELDS = (
     "last_refused_at",
     "refused_minutes",
 )
-"""The fields about the calls with a token."""
+"""The fields that a successor does not take over."""
 
 
 class Token(NotedModel):
@@ -484,6 +558,10 @@ class Token(NotedModel):
     """Large fields of the owner, which authentication reads only if the view's
     ``large_owner_fields`` contain them.
     """
+
+    # Set by ``TokenQuerySet.with_lineage()``.
+    predecessor_digest: bytes | None = None
+    successor_digest: bytes | None = None
 
     owner_copies: ClassVar[tuple[str, ...]] = ()
     """The attributes of the owner that the token has as well, for an index."""
@@ -646,13 +724,14 @@ class Token(NotedModel):
             return False
         return self.expires_at is None or self.expires_at > timezone.now()
 
-    def revoke(self) -> None:
-        """Revoke the token permanently.
+    def revoke(self, *, successors: bool = False) -> None:
+        """Revoke the token permanently, and with ``successors`` all that
+        descend from it by rotation.
 
         A second revocation does not change the time of the first.
         """
         tokens = self._tokens.filter(pk=self.pk)
-        retry_on_conflict(tokens.revoke, tokens.db)
+        retry_on_conflict(lambda: tokens.revoke(successors=successors), tokens.db)
         self.refresh_from_db(using=tokens.db, fields=["revoked_at"])
 
     def rotate(self, grace: timedelta, *, limited: bool = False) -> "tuple[Token, str]":
@@ -671,23 +750,26 @@ class Token(NotedModel):
         [(_token, successor, secret)] = issued
         return successor, secret
 
-    def new_successor(self, now: datetime) -> "tuple[Token, str]":
-        """Return an unsaved successor of this token, which must be neither
-        rotated nor revoked, and its secret.
+    def new_successor(self, now: datetime, like: "Token") -> "tuple[Token, str]":
+        """Return an unsaved successor of this token, and its secret.
+
+        It has the name, the owner, the rights and the lifetime of ``like``:
+        this token, or a successor that it replaces.
         """
-        successor = copy(self)
+        successor = copy(like)
         successor.pk = None
         successor.predecessor_id = self.pk
+        successor.predecessor_digest = self.digest
         successor.first_id = self.chain
         successor._state.adding = True
         successor.created_at = now
-        if self.expires_at is not None:
-            lifetime = self.expires_at - self.created_at
+        if like.expires_at is not None:
+            lifetime = like.expires_at - like.created_at
             # The sum may be too late for a datetime. Then keep the old time,
             # thousands of years from now.
             with suppress(OverflowError):
                 successor.expires_at = now + lifetime
-        for name in CALL_FIELDS:
+        for name in OWN_FIELDS:
             field: Any = self._meta.get_field(name)
             setattr(successor, name, field.get_default())
         return successor, successor.assign_secret()

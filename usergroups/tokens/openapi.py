@@ -4,19 +4,13 @@ the request, in the OpenAPI document.
 Importing this module registers the authentication schemes.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.plumbing import build_bearer_security_scheme_object
 
-from usergroups.api.openapi import (
-    Handler,
-    component_name,
-    operation,
-    success_response,
-)
+from usergroups.api.openapi import component_name, operation
 
 from .rotation_errors import AlreadyRotated, TooManyTokensToRotate
 
@@ -48,43 +42,25 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         }
 
 
-token_operation = partial(operation, tags=["Tokens"])
-
-TOKEN: dict[str, Any] = {
-    "name": "Browser extension",
-    "hint": "bma_4Hk6",
-    "read_only": False,
-    "expires_at": "2026-03-02T09:26:53.589793Z",
-    "created_at": "2026-01-31T09:26:53.589793Z",
-    "rotated_at": None,
-}
-
 DESCRIPTION = (
     "Describes the token that the request is sent with, without its secret. A "
     "read-only token is sufficient."
 )
 
+token_operation = partial(operation, tags=["Tokens"])
 
-def describe_rotation(
-    operation_id: str, summary: str, secret: str
-) -> Callable[[Handler], Handler]:
-    """Describe the rotation of a token, with the secret of its successor as an
-    example.
-    """
-    successor = {**TOKEN, "hint": secret[:8], "secret": secret}
-    return token_operation(
-        operation_id,
-        summary=summary,
-        description=(
-            "Issues a successor of the token that the request is sent with, which must "
-            "be able to write. It has the same name, owner, rights and lifetime. Only "
-            "this response has its `secret`. The old token expires after `grace` "
-            "seconds, by default at once. A token has one successor: of two concurrent "
-            "rotations, the second is refused with `already_rotated`. An owner has at "
-            "most 1,000 active tokens. At this number, tokens can be rotated without "
-            "`grace` only."
-        ),
-        body={"grace": 3600},
-        responses={201: success_response("The token was rotated.", token=successor)},
-        errors=[AlreadyRotated(), TooManyTokensToRotate()],
-    )
+token_rotation = partial(
+    token_operation,
+    description=(
+        "Issues a successor of the token that the request is sent with, which must be "
+        "able to write. It has the same name, owner, rights and lifetime. Only this "
+        "response has its `secret`. The old token expires after `grace` seconds, by "
+        "default at once. While it works and its successor was never used, a second "
+        "rotation revokes this successor and issues another, so that a lost response "
+        "can be repaired; later it is refused with `already_rotated`. An owner has at "
+        "most 1,000 active tokens. At this number, tokens can be rotated without "
+        "`grace` only."
+    ),
+    statuses=[201],
+    errors=[AlreadyRotated(), TooManyTokensToRotate()],
+)

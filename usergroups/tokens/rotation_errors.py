@@ -10,11 +10,13 @@ from .models import MAX_ACTIVE_TOKENS, MAX_ROTATIONS, TooManyRotations
 
 
 class AlreadyRotated(APIException):
-    """The token has been rotated before, or another call was faster."""
+    """The token has a successor that is used, or another call was faster."""
 
     status_code = 409
     default_code = "already_rotated"
-    default_detail = "The token already has a successor, or has just been revoked."
+    default_detail = (
+        "The token already has a successor that was used, or has just been revoked."
+    )
 
 
 class TooManyTokensToRotate(APIException):

@@ -54,6 +54,14 @@ class TokenView(BaseAPIView):
         if not isinstance(request.auth, Token):
             self.refuse_credentials(request)
 
+    def described_token(self) -> Token:
+        """Return the token of the request with its lineage."""
+        token = cast(Token, self.request.auth)
+        if token.predecessor_id is None and token.rotated_at is None:
+            return token
+        tokens = type(token).objects.for_write().filter(pk=token.pk)
+        return tokens.with_lineage().first() or token
+
 
 class RotateTokenView(TokenView):
     """A view whose method ``post`` calls ``rotate``.

@@ -3,6 +3,7 @@
 import os
 import secrets
 import sys
+from collections.abc import Iterable
 from socket import socket
 from string import Template
 from typing import Any
@@ -14,10 +15,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection, transaction
 
-from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks.models import AccessToken, Bookmark
 from usergroups.management.operator_command import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
-from usergroups.querysets import Scope
 
 NAME = "quickstart"  # of the tokens that it issues
 
@@ -29,6 +29,15 @@ SAMPLES = [
     ("https://nginx.org/en/docs/", "nginx documentation"),
     ("https://docs.python.org/3/", "Python documentation"),
 ]
+
+SERVER = (
+    "granian",
+    "bookmarks_service.wsgi:application",
+    "--interface=wsgi",
+    f"--static-path-mount={settings.STATIC_ROOT}",
+    # seconds; the names of the files change with their content
+    "--static-path-expires=31536000",
+)
 
 NEXT_STEPS = """
 The team Demo has the user group example_1 with the collection $collection.
@@ -64,39 +73,35 @@ class Command(OperatorCommand):
             "--port", type=int, default=8000, help="The port to serve on."
         )
 
-    def handle(self, *args: object, **options: Any) -> None:
-        port = options["port"]
-        serves = not options["no_serve"]
+    def handle(self, *args: object, port: int, no_serve: bool, **options: Any) -> None:
         if not 0 < port < 2**16:
             raise CommandError("--port must be a number from 1 to 65535.")
-        if serves:
-            # Check this first, because the secrets of a quickstart that is
-            # still running are revoked.
-            self.check_port(port)
-        self.migrate()
-        with transaction.atomic():
-            team, _ = Team.objects.get_or_create(name="Demo")
-            values = self.create_demo_data(team)
-            if serves:
-                self.create_samples(team)
-            base_url = f"http://127.0.0.1:{port}"
-            text = Template(NEXT_STEPS).substitute(values, base_url=base_url)
-            self.stdout.write(text)
-            # If the secrets cannot be printed, roll the transaction back.
-            self.stdout.flush()
-        if serves:
-            self.serve(port)
-
-    def check_port(self, port: int) -> None:
-        """Raise CommandError if a server uses the port.
-
-        Granian would share the port with another Granian.
-        """
+        # Check this first, because the secrets of a quickstart that is still
+        # running are revoked. Granian would share the port with another one.
         with socket() as client:
-            if client.connect_ex(("127.0.0.1", port)) == 0:
+            if not no_serve and client.connect_ex(("127.0.0.1", port)) == 0:
                 raise CommandError(
                     f"Another server uses port {port}. Choose another port with --port."
                 )
+        # Only the current user may read a new SQLite file.
+        umask = os.umask(0o077)
+        try:
+            self.require_demo_database()
+            call_command("migrate", verbosity=0)
+        finally:
+            os.umask(umask)
+        with transaction.atomic():
+            values = self.create_demo_data(SAMPLES if not no_serve else [])
+            base_url = f"http://127.0.0.1:{port}"
+            self.stdout.write(
+                Template(NEXT_STEPS).substitute(values, base_url=base_url)
+            )
+            # If the secrets cannot be printed, roll the transaction back.
+            self.stdout.flush()
+        if not no_serve:
+            call_command("collectstatic", interactive=False, verbosity=0)
+            # Replace this process by the server.
+            os.execv(sys.executable, [sys.executable, "-m", *SERVER, f"--port={port}"])  # noqa: S606
 
     def require_demo_database(self) -> None:
         """Raise CommandError if the database may be somebody else's.
@@ -104,39 +109,29 @@ class Command(OperatorCommand):
         It is that of a demo with ``DEBUG``, if it is the file that manage.py
         chooses, or if it has no accounts of operators.
         """
-        is_own_file = settings.DATABASES["default"]["NAME"] == OWN_FILE
-        tables = connection.introspection.table_names()
-        if settings.DEBUG or is_own_file or User._meta.db_table not in tables:
+        if settings.DEBUG or settings.DATABASES["default"]["NAME"] == OWN_FILE:
             return
-        if User.objects.exists():
+        tables = connection.introspection.table_names()
+        if User._meta.db_table in tables and User.objects.exists():
             raise CommandError(
                 "The database has accounts, of which quickstart would make one a "
                 "superuser. Leave out DATABASE_URL, or set DEBUG=1 for development."
             )
 
-    def migrate(self) -> None:
-        """Migrate the database, if it may be used for a demo.
-
-        Only the current user may read a new SQLite file.
+    def create_demo_data(self, samples: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Create the missing objects that the requests need, and bookmarks of
+        these URLs and titles. Replace the secrets of the last quickstart, and
+        return the values to print.
         """
-        umask = os.umask(0o077)
-        try:
-            self.require_demo_database()
-            call_command("migrate", verbosity=0)
-        finally:
-            os.umask(umask)
-
-    def create_demo_data(self, team: Team) -> dict[str, str]:
-        """Create the missing objects that the requests need, replace the
-        secrets of the last quickstart, and return the values to print.
-        """
-        scope = Scope(team_id=team.pk, environment="")
-        user_group, _ = UserGroup.objects.get_or_add(
-            "example_1", scope, {"name": "Example 1"}
+        team, _ = Team.objects.get_or_create(name="Demo")
+        user_group, _ = UserGroup.objects.get_or_create(
+            team=team, provided_id="example_1", defaults={"name": "Example 1"}
         )
-        collection, _ = Collection.objects.get_or_create(
-            user_group=user_group, name="Reading list"
-        )
+        collection, _ = user_group.collections.get_or_create(name="Reading list")
+        for url, title in samples:
+            Bookmark.objects.add(
+                user_group=user_group, url=url, title=title, collection=collection
+            )
         team.api_tokens.filter(name=NAME).revoke()
         user_group.access_tokens.filter(name=NAME).revoke()
         _, api_token = ApiToken.objects.issue(team=team, name=NAME)
@@ -155,38 +150,3 @@ class Command(OperatorCommand):
             "access_token": access_token,
             "password": password,
         }
-
-    def create_samples(self, team: Team) -> None:
-        """Create a second user group with bookmarks, unless it exists, so that
-        the admin has something to show.
-        """
-        scope = Scope(team_id=team.pk, environment="Testing")
-        fields = {
-            "name": "Example 2",
-            "mapping": {"40": "warehouse_eu"},
-            "properties": {"plan": "pro"},
-        }
-        user_group, _ = UserGroup.objects.get_or_add("example_2", scope, fields)
-        collection, _ = Collection.objects.get_or_create(
-            user_group=user_group, name="Documentation"
-        )
-        for url, title in SAMPLES:
-            Bookmark.objects.add(
-                user_group=user_group, url=url, title=title, collection=collection
-            )
-
-    def serve(self, port: int) -> None:
-        """Replace this process by the server."""
-        call_command("collectstatic", interactive=False, verbosity=0)
-        command = [
-            sys.executable,
-            "-m",
-            "granian",
-            "--interface=wsgi",
-            f"--port={port}",
-            f"--static-path-mount={settings.STATIC_ROOT}",
-            # seconds; the names of the files change with their content
-            "--static-path-expires=31536000",
-            "bookmarks_service.wsgi:application",
-        ]
-        os.execv(command[0], command)  # noqa: S606

@@ -20,6 +20,7 @@ __all__ = [
     "ReportToken",
     "Share",
     "Step",
+    "Trace",
 ]
 
 
@@ -52,6 +53,12 @@ class Rating(models.Model):
 class Highlight(models.Model):
     # the only relation by which deletions of bookmarks cascade, and hidden
     bookmark = models.ForeignKey("bookmarks.Bookmark", models.CASCADE, related_name="+")
+
+
+class Trace(models.Model):
+    # not null, so that each trace refers to both
+    bookmark = models.ForeignKey("bookmarks.Bookmark", models.DO_NOTHING)
+    user_group = models.ForeignKey("usergroups.UserGroup", models.DO_NOTHING)
 
 
 class Pin(models.Model):

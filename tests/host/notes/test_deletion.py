@@ -2,13 +2,24 @@
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import connection
 from django.db.models import ProtectedError
 
 from bookmarks.models import Bookmark
 from tests.admin.actions import confirm, url
 from tests.answers import errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.host.notes.models import Highlight, Mark, Mention, Note, Pin, Share, Step
+from tests.host.customers.models import Agency, Customer, PlainGroup, Visit
+from tests.host.notes.models import (
+    Highlight,
+    Mark,
+    Mention,
+    Note,
+    Pin,
+    Share,
+    Step,
+    Trace,
+)
 from usergroups.db import cascades
 from usergroups.models import Team, UserGroup
 
@@ -125,6 +136,63 @@ def test_a_batch_deletes_all_bookmarks_but_the_protected_one(
         }
     ]
     assert [*Bookmark.objects.all()] == [bookmarks[1]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_foreign_key_that_does_nothing_prevents_the_deletion_of_its_row_only(
+    call_bookmarks, call_usergroups, admin_client, user_group, monkeypatch
+):
+    bookmarks = BookmarkFactory.create_batch(2, user_group=user_group)
+    Trace.objects.create(bookmark=bookmarks[0], user_group=user_group)
+    ids = [str(bookmark.pk) for bookmark in bookmarks]
+    query = {"user_group_id": user_group.provided_id}
+
+    single = call_bookmarks("DELETE", "bookmark", ids[0])
+    batch = call_bookmarks("POST", "bookmarks-batch-delete", body={"ids": ids})
+    of_group = call_usergroups("DELETE", "user", query=query)
+    # Without ATOMIC_REQUESTS, the action's own commit fails.
+    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", False)
+    page = confirm(
+        admin_client,
+        admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
+    )
+
+    assert errors(single, 409) == [(None, "protected")]
+    assert [each["status"] for each in batch.json()["results"]] == [409, 200]
+    assert errors(of_group, 409) == [(None, "protected")]
+    assert "because other objects prevent it" in page.content.decode()
+    assert [*Bookmark.objects.all()] == [bookmarks[0]]
+
+
+@pytest.mark.parametrize("model", [UserGroup, Customer, PlainGroup])
+def test_a_group_of_an_inheriting_model_is_deleted_with_what_belongs_to_it(
+    call_usergroups, admin_client, user_group, model
+):
+    agency = Agency(team_ptr=user_group.team, name="Agency", country="de")
+    agency.save()
+    customer = Customer(usergroup_ptr=user_group, rank=1)
+    customer.save_base(raw=True)
+    Visit.objects.create(customer=customer)
+    Note.objects.create(user_group=user_group)
+    BookmarkFactory(user_group=user_group)
+    page = admin_client.get(url("usergroups_team_delete", agency.pk))
+    assert page.context["form"].counts["visits"] == "1"
+
+    model.objects.get(pk=user_group.pk).delete()
+
+    left = (UserGroup, Customer, Visit, Note, Bookmark)
+    assert [each.objects.count() for each in left] == [0, 0, 0, 0, 0]
+
+
+def test_a_call_deletes_a_group_of_an_inheriting_model(call_usergroups, user_group):
+    customer = Customer(usergroup_ptr=user_group, rank=1)
+    customer.save_base(raw=True)
+    query = {"user_group_id": user_group.provided_id}
+
+    response = call_usergroups("DELETE", "user", query=query)
+
+    assert response.status_code == 200
+    assert not Customer.objects.exists()
 
 
 def test_a_call_does_not_delete_a_group_with_too_many_rows_of_the_host(

@@ -14,7 +14,7 @@ USERGROUPS = apps.get_containing_app_config('usergroups').label
 class Migration(migrations.Migration):
 
     dependencies = [
-        (USERGROUPS, '0003_related_managers'),
+        (USERGROUPS, '0006_token_successors'),
     ]
 
     operations = [

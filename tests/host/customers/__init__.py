@@ -1,0 +1,1 @@
+"""An app of a host whose models inherit from those of the apps."""
