@@ -190,6 +190,14 @@ def test_the_scope_of_a_token_is_that_of_its_stored_group(user_group):
     assert (token.team, token.environment) == (user_group.team, "Testing")
 
 
+WAYS_TO_ISSUE = {
+    "issue": lambda group: AccessToken.objects.issue(user_group=group),
+    "issue_for_each": lambda group: AccessToken.objects.issue_for_each([group]),
+    "rotate": lambda group: group.access_tokens.all().rotate(timedelta(hours=1)),
+}
+each_way = pytest.mark.parametrize("way", WAYS_TO_ISSUE.values(), ids=WAYS_TO_ISSUE)
+
+
 @each_way
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_transactions_do_not_exceed_the_maximum(way, user_group):

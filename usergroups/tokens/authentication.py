@@ -47,8 +47,10 @@ class TokenAuthentication(authentication.TokenAuthentication):
     """Sets ``request.auth`` to the token, and ``request.user`` to a TokenUser."""
 
     model: type[Token]
-    large_owner_fields: tuple[str, ...] = ()
-    """The large fields of the owner to load with the token."""
+
+    def __init__(self, large_owner_fields: tuple[str, ...] = ()) -> None:
+        """Load these large fields of the owner with the token."""
+        self.large_owner_fields = large_owner_fields
 
     @property
     def usage(self) -> str:
