@@ -89,7 +89,7 @@ def import_lines(model_admin: Any, request: HttpRequest) -> Iterator[Line]:
     """Yield the lines of the last imports that refused lines. They are looked
     for among the newest events.
     """
-    newest, _is_limited = newest_rows(model_admin.get_queryset(request))
+    newest = newest_rows(model_admin.get_queryset(request))
     since = timezone.now() - IMPORT_NOTICE
     imports = newest.filter(kind=Kind.IMPORTED, at__gte=since).exclude(refused_lines="")
     for event in imports.order_by("-pk")[:MAX_LINES]:

@@ -302,7 +302,6 @@ def test_the_first_invalid_field_of_a_refused_form_has_the_focus(page):
     expect(page.locator(".field-properties .json-problem")).not_to_be_empty()
     page.get_by_label("Properties").fill('{\n "a": 1')
     expect(page.locator(".field-properties .json-lines")).to_have_text("1\n2")
-    expect(page.locator(".field-properties ins")).to_contain_text('+  "a": 1')
 
     page.get_by_role("button", name="Save").click()
 

@@ -142,8 +142,7 @@ class OperatorChangeList(ChangeList):
         is_searched = self.query and self.search_fields
         if is_searched or not is_sorted:
             return rows
-        newest, _is_limited = newest_rows(rows)
-        return newest
+        return newest_rows(rows)
 
     def get_ordering_field(self, field_name: Any) -> Any:
         """Return None for a column that cannot be sorted by.

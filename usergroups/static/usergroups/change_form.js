@@ -29,29 +29,17 @@ function checkBefore(form) {
   return () => state === "checked";
 }
 
-// Warn before unsaved changes are lost, such as restored values.
+// Warn before unsaved changes are lost.
 function warnOfUnsavedChanges(form, isSubmitted) {
   const values = () => {
     const fields = new FormData(form);
     fields.delete("csrfmiddlewaretoken");
     return new URLSearchParams(fields).toString();
   };
-  const saved = new URLSearchParams(location.search).has("restore") ? "" : values();
+  const saved = values();
   window.addEventListener("beforeunload", (event) => {
     if (!isSubmitted() && values() !== saved) event.preventDefault();
   });
-}
-
-// Return the lines of both texts from the first to the last one that differs, at most 100 of each.
-function changedLines(before, after) {
-  const old = before.split(/\r?\n/);
-  const lines = after.split("\n");
-  const shorter = Math.min(old.length, lines.length);
-  let start = 0;
-  while (start < shorter && old[start] === lines[start]) start++;
-  let end = 0;
-  while (end < shorter - start && old.at(-1 - end) === lines.at(-1 - end)) end++;
-  return [old, lines].map((all) => all.slice(start, all.length - end).slice(0, 100));
 }
 
 function newElement(tag, className) {
@@ -60,28 +48,20 @@ function newElement(tag, className) {
   return element;
 }
 
-// JSON gets the numbers of its lines. While it is typed, show what is wrong with it, and which lines saving will change.
+// JSON gets the numbers of its lines. While it is typed, show what is wrong with it.
 // The server checks it again, by stricter rules.
-function editJson(area, stored) {
+function editJson(area) {
   const editor = newElement("div", "json-editor");
   const numbers = newElement("div", "json-lines");
   const problem = newElement("div", "help json-problem");
-  const changes = newElement("div", "help json-changes");
   numbers.setAttribute("aria-hidden", "true");
   problem.setAttribute("role", "status");
   area.before(editor);
   editor.append(numbers, area);
-  area.closest(".form-row").append(problem, changes);
+  area.closest(".form-row").append(problem);
 
   const update = () => {
-    const text = area.value;
-    numbers.textContent = text.split("\n").map((_, index) => index + 1).join("\n");
-    const [removed, added] = changedLines(stored, text);
-    changes.replaceChildren(...[["del", "−", removed], ["ins", "+", added]].map(([tag, sign, lines]) => {
-      const element = newElement(tag, "");
-      element.textContent = lines.map((line) => `${sign} ${line}`).join("\n");
-      return element;
-    }));
+    numbers.textContent = area.value.split("\n").map((_, index) => index + 1).join("\n");
   };
   const check = () => {
     area.closest(".form-row").querySelector(".errorlist")?.remove(); // It has the place of an error in the former text.
@@ -106,6 +86,6 @@ window.addEventListener("load", () => {
   if (!form) return;
   warnOfUnsavedChanges(form, checkBefore(form));
   for (const area of form.querySelectorAll("textarea.json")) {
-    editJson(area, form.elements[`initial-${area.name}`]?.value ?? "");
+    editJson(area);
   }
 });
