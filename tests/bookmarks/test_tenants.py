@@ -34,7 +34,7 @@ def scope_of(user_group):
     [
         (Bookmark, ["add_many", "find_by_id", "update_by_id", "delete_by_id"]),
         (Bookmark, ["delete_by_ids", "move_by_ids", "find_by_unique_key"]),
-        (Collection, ["find_by_id", "update_by_id", "merge_into"]),
+        (Collection, ["find_by_id", "update_by_id"]),
         (UserGroup, ["get_or_add", "update_by_provided_id", "rotate_token"]),
         (ApiToken, ["issue", "issue_for_each", "authenticate"]),
     ],
@@ -121,9 +121,6 @@ WRITES_IN_COLLECTION = {
     ),
     "move_by_ids": lambda group, collection, bookmark: Bookmark.objects.move_by_ids(
         group, [bookmark.pk], collection
-    ),
-    "merge_into": lambda group, collection, bookmark: Collection.objects.merge_into(
-        group, collection, [bookmark.collection]
     ),
     "store": lambda group, collection, bookmark: store(
         group, [Record("https://example.org/")], Report(), collection
