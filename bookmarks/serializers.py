@@ -476,33 +476,23 @@ class ImportQuery(AnySerializer):
 
 
 class RefusalSerializer(AnySerializer):
-    examples = {"reason": web_url.NO_SCHEME, "lines": [88]}
+    examples = {
+        "line": 88,
+        "url": "example.com",
+        "title": "Example",
+        "reason": web_url.NO_SCHEME,
+    }
 
+    line = serializers.IntegerField(
+        help_text=(
+            "The number of the line on which the record begins, or of the bookmark in "
+            "a JSON file."
+        )
+    )
+    url = serializers.CharField(help_text="The beginning of its URL, if it has one.")
+    title = serializers.CharField(help_text="The beginning of its title.")
     reason = serializers.CharField(
         help_text="An explanation for people; its wording may change."
-    )
-    count = serializers.IntegerField(
-        help_text="The number of records that were refused for this reason."
-    )
-    lines = serializers.ListField(
-        child=serializers.IntegerField(),
-        help_text=(
-            "The numbers of the lines on which the first 10 of them begin, or of the "
-            "bookmarks in a JSON file."
-        ),
-    )
-
-
-class LeftOutSerializer(AnySerializer):
-    examples = {"name": "icon"}
-
-    name = serializers.CharField(
-        help_text="The name in the file, or `…` for all further ones after 100 names."
-    )
-    count = serializers.IntegerField(
-        help_text=(
-            "The number of bookmarks that have it; for `…`, the sum of these numbers."
-        )
     )
 
 
@@ -525,8 +515,8 @@ class ReportSerializer(AnySerializer):
     refusals = RefusalSerializer(
         many=True,
         help_text=(
-            "The refused records by reason. After 100 reasons, all others are counted "
-            "together."
+            "The first 200 records that were refused, but only 10 of them for the same "
+            "reason."
         ),
     )
     unusable_dates = serializers.IntegerField(
@@ -540,11 +530,6 @@ class ReportSerializer(AnySerializer):
             "The number of shortened texts, and of tags that were cleaned or dropped. "
             "The name of a collection counts once for each of its bookmarks."
         )
-    )
-    left_out = LeftOutSerializer(
-        many=True,
-        source="left_out_counts",
-        help_text="Values in the file for which bookmarks have no field, by name.",
     )
     error = serializers.CharField(
         allow_null=True,
@@ -769,7 +754,7 @@ class AccessTokenRevocationEnvelope(Envelope, RevocationSerializer):
     pass
 
 
-class RevocationResultSerializer(RevocationSerializer, WriteResultSerializer):
+class RevocationResultSerializer(WriteResultSerializer, RevocationSerializer):
     pass
 
 

@@ -20,11 +20,10 @@ from .problems import Problem, gettext_noop, too_long
 from .records import FIELDS, FileRecord, InvalidRecord, WrittenRecord, to_dict
 from .tag_lists import comma_list
 
-# What a spreadsheet runs, in a cell and after a semicolon or a line break in
-# it. Apostrophes before it count, so that an import restores each cell exactly.
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
-LATER_FORMULA = re.compile(rf"[;\r\n](?={FORMULA.pattern})")
-ESCAPED_LATER_FORMULA = re.compile(rf"([;\r\n])'(?={FORMULA.pattern})")
+# The places before what a spreadsheet runs: in a cell, and after a semicolon or
+# a line break in it. Apostrophes count, so that an import restores each cell.
+FORMULA = re.compile(r"(?:\A|(?<=[;\r\n]))(?='*[=+\-@\t\r])")
+ESCAPED_FORMULA = re.compile(r"(?:\A|(?<=[;\r\n]))'(?='*[=+\-@\t\r])")
 
 DELIMITERS = ",;\t"
 MAX_COLUMNS = 200  # because a row takes time for each column, also if it is short
@@ -177,7 +176,7 @@ def read(text: TextIO) -> Iterator[FileRecord]:
             missing = [""] * (len(columns.names) - len(row))
             cells = [*row, *missing]
             if is_our_own:
-                cells = [unescape(cell) for cell in cells]
+                cells = [ESCAPED_FORMULA.sub("", cell) for cell in cells]
             yield columns.record(line, cells)
 
 
@@ -206,25 +205,10 @@ def write(records: Iterable[WrittenRecord]) -> Iterator[str]:
     for record in records:
         values = to_dict(record)
         values["tags"] = comma_list(values.get("tags", ()))
-        rows.writerow([escape(values.get(name) or "") for name in FIELDS])
+        cells = [values.get(name) or "" for name in FIELDS]
+        # with an apostrophe before each formula
+        rows.writerow([FORMULA.sub("'", cell) for cell in cells])
         yield text.getvalue()
         text.seek(0)
         text.truncate()
     yield text.getvalue()
-
-
-def escape(cell: str) -> str:
-    """Return the cell with an apostrophe before each formula."""
-    # Most cells have none. search() takes a sixth of the time of sub().
-    if LATER_FORMULA.search(cell):
-        cell = LATER_FORMULA.sub(r"\g<0>'", cell)
-    return f"'{cell}" if FORMULA.match(cell) else cell
-
-
-def unescape(cell: str) -> str:
-    """Return the cell as it was before ``escape()``."""
-    if cell.startswith("'") and FORMULA.match(cell):
-        cell = cell[1:]
-    if ESCAPED_LATER_FORMULA.search(cell):
-        cell = ESCAPED_LATER_FORMULA.sub(r"\1", cell)
-    return cell

@@ -97,7 +97,7 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:
         revocation = self.perform_destroy(self.get_object())
-        return self.respond(revocation._asdict())
+        return self.respond(vars(revocation))
 
     def get_queryset(self) -> QuerySet[AccessToken]:
         return AccessToken.objects.for_write().filter(**self.token.scope)
@@ -163,7 +163,7 @@ class AccessTokenBatchRevocationView(BatchMixin, ApiTokenView):
 
     def result(self, outcome: Revocation) -> Result:
         changed = bool(outcome.revoked)
-        return {"status": 200, "changed": changed, **outcome._asdict()}
+        return {"status": 200, "changed": changed, **vars(outcome)}
 
 
 @extend_schema_view(get=openapi.list_team_access_tokens)
