@@ -6,14 +6,14 @@ pooler. All statements see the same state of the database.
 """
 
 import logging
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 from django.db import Error, connections, router
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.db.models.lookups import GreaterThan
 
 from bookmarks import files
@@ -141,51 +141,19 @@ def _in_collections(
     bookmarks: QuerySet[Bookmark], collections: Sequence[Collection]
 ) -> Iterator[Bookmark | Collection]:
     """Yield the bookmarks of these collections in order, and each collection
-    that is empty.
-
-    The bookmarks are counted first, which reads only an index.
+    that is empty, for which no statement is needed.
     """
     inside = bookmarks.filter(collection__in=collections).order_by()
-    counts = dict(inside.values_list("collection").annotate(Count("pk")))
-    for part in _divide(collections, counts):
-        filled = [each for each in part if each.pk in counts]
-        # Several collections never fill a page, so that there is only one.
-        inside = bookmarks.filter(collection__in=filled)
-        pages = _pages(inside, PAGE_SIZE + 1, BY_COLLECTION)
-        for page in pages if filled else [[]]:
-            by_key: dict[Any, list[Bookmark]] = {each.pk: [] for each in part}
-            for bookmark in page:
-                by_key[bookmark.collection_id].append(bookmark)
-            for each in part:
-                yield from _set_collection(by_key[each.pk], each)
-                if not by_key[each.pk]:
-                    yield each
-
-
-def _divide(
-    collections: Sequence[Collection], counts: Mapping[Any, int]
-) -> Iterator[list[Collection]]:
-    """Divide the collections, in order, so that each part fits on a page or is
-    a single collection.
-    """
-    part: list[Collection] = []
-    total = 0
+    filled = set(inside.values_list("collection", flat=True).distinct())
     for collection in collections:
-        count = counts.get(collection.pk, 0)
-        if part and total + count > PAGE_SIZE:
-            yield part
-            part, total = [], 0
-        part.append(collection)
-        total += count
-    yield part
-
-
-def _set_collection(
-    bookmarks: list[Bookmark], collection: Collection
-) -> list[Bookmark]:
-    for bookmark in bookmarks:
-        bookmark.collection = collection
-    return bookmarks
+        if collection.pk not in filled:
+            yield collection
+            continue
+        of_one = bookmarks.filter(collection=collection)
+        for page in _pages(of_one, PAGE_SIZE, BY_COLLECTION):
+            for bookmark in page:
+                bookmark.collection = collection
+                yield bookmark
 
 
 def write(items: Iterable[Bookmark | Collection], file_format: str) -> Iterator[bytes]:

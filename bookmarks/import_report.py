@@ -1,28 +1,18 @@
 """The report of an import, which the command, the admin and the API show."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import ngettext
 
 from bookmarks.files import FileRecord, Problem
 from usergroups.csv_cells import csv_line
 
-MAX_REASONS = 100
-MAX_LINES = 10  # for each reason
-MAX_RECORDS = 200  # refused ones
+MAX_REFUSALS = 200
+MAX_WITH_REASON = 10  # so that a thousand of them do not hide another one
 MAX_TEXT = 500  # characters of the URL or title of a refused record
-MAX_NAMES = 100
-MAX_NAME_LENGTH = 255  # characters
-MAX_COLLECTIONS = 200  # names of new collections
-OTHER_REASONS = Problem(gettext_noop("Other reasons."))
-OTHER_NAMES = "…"
-"""The name under which all further names are counted together after MAX_NAMES
-names.
-"""
 
 
 def translated(reason: str) -> str:
@@ -50,7 +40,9 @@ def beginning(record: FileRecord, name: str) -> str:
     return printable(text[:MAX_TEXT])
 
 
-class RefusedRecord(NamedTuple):
+class Refusal(NamedTuple):
+    """A record that was refused, and why."""
+
     line: int
     """Its place in the file, as in ``Record.line``."""
     url: str
@@ -58,54 +50,16 @@ class RefusedRecord(NamedTuple):
     reason: str
 
 
-def refused_lines(records: Iterable[RefusedRecord]) -> str:
-    """Return the refused records as CSV with a header, or an empty text if
-    there are none.
+def refused_lines(refusals: Iterable[Refusal]) -> str:
+    """Return the refusals as CSV with a header, or an empty text if there are
+    none.
     """
-    lines = [csv_line(map(str, record)) for record in records]
+    lines = [csv_line(map(str, refusal)) for refusal in refusals]
     if not lines:
         return ""
-    text = "".join([csv_line(RefusedRecord._fields), *lines])
+    text = "".join([csv_line(Refusal._fields), *lines])
     # PostgreSQL refuses U+0000.
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-class NameCounts(Counter[str]):
-    """Counts names from a file in bounded memory: long names are cut, and
-    MAX_NAMES names are counted separately.
-    """
-
-    def add(self, names: Iterable[str]) -> None:
-        for name in names:
-            key = name if name in self else printable(name[:MAX_NAME_LENGTH])
-            self[key if key in self or len(self) < MAX_NAMES else OTHER_NAMES] += 1
-
-
-@dataclass
-class Refusal:
-    """The records that were refused for one reason."""
-
-    reason: str
-    count: int = 0
-    lines: list[int] = field(default_factory=list)
-    """The ``line`` of each of the first MAX_LINES records."""
-
-
-def positions(format_name: str, refusal: Refusal) -> str:
-    """Describe for people where in a file the refused records are.
-
-    These are the numbers of bookmarks in JSON, and of lines in other formats.
-    """
-    numbers = ", ".join(map(str, refusal.lines))
-    unlisted = refusal.count - len(refusal.lines)
-    if unlisted:
-        text = _("%(numbers)s and %(count)s more")
-        numbers = text % {"numbers": numbers, "count": unlisted}
-    if format_name == "json":
-        text = ngettext("bookmark %(numbers)s", "bookmarks %(numbers)s", refusal.count)
-    else:
-        text = ngettext("line %(numbers)s", "lines %(numbers)s", refusal.count)
-    return text % {"numbers": numbers}
 
 
 @dataclass
@@ -121,14 +75,11 @@ class Report:
     """
     collections: int = 0
     """The number of new collections."""
-    collection_names: list[str] = field(default_factory=list)
-    """The names of the first MAX_COLLECTIONS new collections."""
     has_folders_only: bool = False
     """Whether the file is an export of nothing but empty folders."""
     refused: int = 0
-    refusals_by_reason: dict[str, Refusal] = field(default_factory=dict)
-    refused_records: list[RefusedRecord] = field(default_factory=list)
-    """The first MAX_RECORDS refused records."""
+    refusals: list[Refusal] = field(default_factory=list)
+    """The first MAX_WITH_REASON refusals for each reason, up to MAX_REFUSALS."""
     unusable_dates: int = 0
     """The number of bookmarks whose date is invalid or in the future.
 
@@ -138,10 +89,6 @@ class Report:
     """The number of shortened texts, and of tags that were cleaned or dropped.
 
     The name of a collection counts once for each of its bookmarks.
-    """
-    left_out: NameCounts = field(default_factory=NameCounts)
-    """The names of values that are not imported, with the number of bookmarks
-    that have each.
     """
     error: str | None = None
     """Why the import ended before the end of the file, or that the file has no
@@ -157,11 +104,6 @@ class Report:
     """
     last_line: int = 0
     """The ``line`` of the last record that was read."""
-
-    def add_collections(self, names: list[str]) -> None:
-        self.collections += len(names)
-        room = MAX_COLLECTIONS - len(self.collection_names)
-        self.collection_names += names[:room]
 
     def stored_folders_only(self, number: int) -> None:
         """Say that the file has only this number of empty folders."""
@@ -196,23 +138,16 @@ class Report:
         self.error = text % {"seconds": seconds, "line": self.stopped_at}
 
     def refuse(self, record: FileRecord, reason: str) -> None:
-        """Count a record that was refused, and keep the first ones."""
+        """Count a record that was refused, and perhaps keep its refusal."""
         self.refused += 1
-        if len(self.refused_records) < MAX_RECORDS:
+        if len(self.refusals) == MAX_REFUSALS:
+            return
+        shown = printable(translated(reason))
+        same = [refusal for refusal in self.refusals if refusal.reason == shown]
+        if len(same) < MAX_WITH_REASON:
             url = beginning(record, "url")
             title = beginning(record, "title")
-            shown = printable(translated(reason))
-            self.refused_records.append(RefusedRecord(record.line, url, title, shown))
-        refusals = self.refusals_by_reason
-        if reason not in refusals:
-            if len(refusals) >= MAX_REASONS:
-                reason = OTHER_REASONS
-            shown = printable(translated(reason))
-            refusals.setdefault(reason, Refusal(shown))
-        refusal = refusals[reason]
-        refusal.count += 1
-        if len(refusal.lines) < MAX_LINES:
-            refusal.lines.append(record.line)
+            self.refusals.append(Refusal(record.line, url, title, shown))
 
     @property
     def is_of_nothing(self) -> bool:
@@ -223,19 +158,6 @@ class Report:
     def has_no_bookmark(self) -> bool:
         """Whether no bookmark of the file was stored or existed already."""
         return not (self.created or self.updated or self.existing)
-
-    @property
-    def refusals(self) -> list[Refusal]:
-        """The refusals, grouped by reason."""
-        return list(self.refusals_by_reason.values())
-
-    @property
-    def left_out_counts(self) -> list[dict[str, Any]]:
-        """The names and counts of what is left out, the most frequent first."""
-        return [
-            {"name": name, "count": count}
-            for name, count in self.left_out.most_common()
-        ]
 
     @property
     def remarks(self) -> Iterator[str]:
@@ -254,10 +176,3 @@ class Report:
                 "shortened: %(count)s."
             )
             yield text % {"count": self.shortened}
-        if self.left_out:
-            names = ", ".join(
-                f"{name} ({count})" for name, count in self.left_out.most_common()
-            )
-            yield _(
-                "Not imported, with the number of bookmarks that have it: %(names)s."
-            ) % {"names": names}

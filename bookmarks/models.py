@@ -88,7 +88,7 @@ class AccessToken(Token):
                 name="bookmarks_tokens_by_expiry",
             ),
             models.Index(
-                fields=["predecessor_id"],
+                fields=["predecessor_id", "id"],
                 condition=models.Q(predecessor_id__isnull=False),
                 name="bookmarks_token_successors",
             ),

@@ -7,21 +7,18 @@ limited amount of text.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Func, Q, QuerySet, TextField, Value
+from django.db.models import Func, Q, TextField, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 from django.db.models.sql.compiler import SQLCompiler
 
-from bookmarks.querysets.bulk_writes import LARGE_FIELDS, SIZE
-from usergroups.api.pagination import CREATED, UPDATED, ScanPage
+from bookmarks.querysets.bulk_writes import LARGE_FIELDS
+from usergroups.api.pagination import CREATED, UPDATED
 from usergroups.db.stored_json import StoredSize
-
-if TYPE_CHECKING:
-    from .models import Bookmark
 
 MAX_QUERY_LENGTH = 100  # characters
 
@@ -32,49 +29,22 @@ WITHOUT_INDEX = {
 """The filters that no index supports in the order by each time field."""
 
 
-class SearchPage(ScanPage["Bookmark"]):
-    """A page of the bookmarks that match ``filters``, some of WITHOUT_INDEX.
+def searched_size(filters: Mapping[str, object]) -> Combinable:
+    """Return the number of bytes to search in a bookmark."""
+    size: Combinable = Value(0)
+    if "q" in filters:
+        size += StoredSize(*LARGE_FIELDS)
+    tags = filters.get("tag")
+    if isinstance(tags, list):
+        size += StoredSize("tags") * len(tags)
+    return size
 
-    The text ``q`` and each ``tag`` are found in any letter case.
 
-    It may have fewer bookmarks than its limit, even none, although a next page
-    exists.
-    """
-
-    def __init__(
-        self,
-        bookmarks: "QuerySet[Bookmark]",
-        filters: Mapping[str, Any],
-        **position: Any,
-    ) -> None:
-        condition = Q()
-        # the number of bytes to search in a bookmark
-        searched: Combinable = Value(0)
-        if "collection" in filters:
-            condition &= Q(collection=filters["collection"])
-        if "created_since" in filters:
-            condition &= Q(created_at__gte=filters["created_since"])
-        if "q" in filters:
-            fields = fields_to_search(filters["q"])
-            text = Lowercase(Value(filters["q"]))
-            found = [contains(name, text) for name in fields]
-            condition &= Q(*found, _connector=Q.OR)
-            searched += StoredSize(*LARGE_FIELDS)
-        tags = filters.get("tag", [])
-        for tag in tags:
-            condition &= has_tag(tag)
-        if tags:
-            searched += StoredSize("tags") * len(tags)
-        # The text that is searched is smaller than a page.
-        size_of_row = None if "q" in filters else SIZE
-        super().__init__(
-            bookmarks,
-            "id",
-            condition=condition,
-            searched_size=searched,
-            size=size_of_row,
-            **position,
-        )
+def has_text(text: str) -> Q:
+    """Return the condition that a bookmark has the text, in any letter case."""
+    lowercase = Lowercase(Value(text))
+    found = [contains(name, lowercase) for name in fields_to_search(text)]
+    return Q(*found, _connector=Q.OR)
 
 
 def fields_to_search(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 tokens.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,12 +21,18 @@ from usergroups.api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from usergroups.api.envelopes import Envelope, FailureSerializer
+from usergroups.api.envelopes import (
+    AnySerializer,
+    Envelope,
+    Examples,
+    FailureSerializer,
+)
 from usergroups.api.fields import (
     OfRow,
     StrictBooleanField,
     StrictIntegerField,
     TextField,
+    TextOfRow,
     TimestampField,
 )
 from usergroups.api.pagination import CursorField, PageEnvelope, PageQuery
@@ -55,7 +62,7 @@ from .models import (
     Bookmark,
     Collection,
 )
-from .search import MAX_QUERY_LENGTH
+from .search import MAX_QUERY_LENGTH, has_tag, has_text
 from .tags import MAX_TAG_LENGTH, MAX_TAGS, clean_tag, distinct
 
 BOOKMARK_KEY = "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"
@@ -64,7 +71,7 @@ COLLECTION_KEY = "01930e79-a1c0-7d3f-8b7a-2f4c6e8d0a13"
 
 
 @extend_schema_field({"type": "string", "example": COLLECTION_KEY})
-class CollectionIdField(serializers.Field[str | None, Any, str, Any]):
+class CollectionIdField(serializers.Field[str | None, object, str, object]):
     """The id of a collection, which the view looks up.
 
     Only a string can be the id of a collection.
@@ -72,7 +79,7 @@ class CollectionIdField(serializers.Field[str | None, Any, str, Any]):
 
     default_error_messages = {"does_not_exist": NO_SUCH_COLLECTION}
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: object) -> str | None:
         if not isinstance(data, str):
             self.fail("does_not_exist")
         return data
@@ -85,7 +92,7 @@ class CollectionFilterField(CollectionIdField):
     for no collection.
     """
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: object) -> str | None:
         return super().to_internal_value(data) or None
 
 
@@ -95,7 +102,7 @@ class URLField(TextField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=web_url.MAX_LENGTH, **kwargs)
 
-    def to_internal_value(self, data: Any) -> web_url.WebURL:
+    def to_internal_value(self, data: object) -> web_url.WebURL:
         text = super().to_internal_value(data)
         try:
             return web_url.clean(text)
@@ -113,7 +120,7 @@ class TagsField(serializers.ListField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_TAGS, **kwargs)
 
-    def run_child_validation(self, data: Any) -> list[str]:
+    def run_child_validation(self, data: Sequence[object]) -> list[str]:
         # DRF would check this after validating all tags.
         if len(data) > MAX_TAGS:
             self.fail("max_length", max_length=MAX_TAGS)
@@ -134,15 +141,11 @@ class PastTimestampField(TimestampField):
 
     default_error_messages = {"in_future": IN_FUTURE}
 
-    def to_internal_value(self, value: Any) -> datetime:
+    def to_internal_value(self, value: object) -> datetime:
         time = super().to_internal_value(value)
         if time > timezone.now():
             self.fail("in_future")
         return time
-
-
-class TextOfRow(OfRow, serializers.CharField):
-    """A text of a bookmark."""
 
 
 class ListOfRow(OfRow, serializers.ListField):
@@ -181,7 +184,7 @@ class BookmarkSerializer(serializers.Serializer[Bookmark]):
     updated_at = TimeOfRow(help_text="When the bookmark was last changed.")
 
 
-class BookmarkUpdateSerializer(serializers.Serializer[Any]):
+class BookmarkUpdateSerializer(AnySerializer):
     """Changes of a bookmark. Omitted fields stay unchanged."""
 
     answer = BookmarkSerializer
@@ -290,6 +293,10 @@ class BookmarkListQuery(PageQuery):
     def condition(cls, name: str, value: Any) -> Q:
         if name == "url":
             return Q(url_digest=value.digest)
+        if name == "q":
+            return has_text(value)
+        if name == "tag":
+            return Q(*map(has_tag, value))
         return super().condition(name, value)
 
     def validate_tag(self, tags: list[str]) -> list[str]:
@@ -301,7 +308,7 @@ class BookmarkListEnvelope(PageEnvelope):
     bookmarks = BookmarkSerializer(many=True)
 
 
-class BookmarkBatchSerializer(serializers.Serializer[Any]):
+class BookmarkBatchSerializer(AnySerializer):
     bookmarks = BatchField(child=BookmarkCreateSerializer())
     # DRF removes fields from the class
     update = StrictBooleanField(  # type: ignore[assignment]
@@ -322,7 +329,7 @@ class BookmarkBatchEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
 
 
-class BookmarkIdsSerializer(serializers.Serializer[Any]):
+class BookmarkIdsSerializer(AnySerializer):
     """The ids of bookmarks."""
 
     examples = {"ids": [BOOKMARK_KEY]}
@@ -347,7 +354,7 @@ class BookmarkMoveEnvelope(Envelope):
     results = ResultsField(BookmarkResultSerializer)
 
 
-class BookmarkLookupSerializer(serializers.Serializer[Any]):
+class BookmarkLookupSerializer(AnySerializer):
     """URLs that may have bookmarks."""
 
     examples = {"urls": [BookmarkSerializer.examples["url"]]}
@@ -382,7 +389,7 @@ class CollectionSerializer(serializers.Serializer[Collection]):
     updated_at = TimestampField(help_text="When the collection was last changed.")
 
 
-class CollectionWriteSerializer(serializers.Serializer[Any]):
+class CollectionWriteSerializer(AnySerializer):
     """A new collection, or changes of a collection."""
 
     answer = CollectionSerializer
@@ -441,7 +448,7 @@ class DeletionListEnvelope(PageEnvelope):
     deletions = DeletionSerializer(many=True)
 
 
-class ImportQuery(serializers.Serializer[Any]):
+class ImportQuery(AnySerializer):
     """The query parameters of an import."""
 
     examples = {"format": "html", "update": False}
@@ -468,38 +475,28 @@ class ImportQuery(serializers.Serializer[Any]):
     )
 
 
-class RefusalSerializer(serializers.Serializer[Any]):
-    examples = {"reason": web_url.NO_SCHEME, "lines": [88]}
+class RefusalSerializer(AnySerializer):
+    examples = {
+        "line": 88,
+        "url": "example.com",
+        "title": "Example",
+        "reason": web_url.NO_SCHEME,
+    }
 
+    line = serializers.IntegerField(
+        help_text=(
+            "The number of the line on which the record begins, or of the bookmark in "
+            "a JSON file."
+        )
+    )
+    url = serializers.CharField(help_text="The beginning of its URL, if it has one.")
+    title = serializers.CharField(help_text="The beginning of its title.")
     reason = serializers.CharField(
         help_text="An explanation for people; its wording may change."
     )
-    count = serializers.IntegerField(
-        help_text="The number of records that were refused for this reason."
-    )
-    lines = serializers.ListField(
-        child=serializers.IntegerField(),
-        help_text=(
-            "The numbers of the lines on which the first 10 of them begin, or of the "
-            "bookmarks in a JSON file."
-        ),
-    )
 
 
-class LeftOutSerializer(serializers.Serializer[Any]):
-    examples = {"name": "icon"}
-
-    name = serializers.CharField(
-        help_text="The name in the file, or `…` for all further ones after 100 names."
-    )
-    count = serializers.IntegerField(
-        help_text=(
-            "The number of bookmarks that have it; for `…`, the sum of these numbers."
-        )
-    )
-
-
-class ReportSerializer(serializers.Serializer[Any]):
+class ReportSerializer(AnySerializer):
     """What an import did."""
 
     examples = {"error": None, "stopped_at": None}
@@ -518,8 +515,8 @@ class ReportSerializer(serializers.Serializer[Any]):
     refusals = RefusalSerializer(
         many=True,
         help_text=(
-            "The refused records by reason. After 100 reasons, all others are counted "
-            "together."
+            "The first 200 records that were refused, but only 10 of them for the same "
+            "reason."
         ),
     )
     unusable_dates = serializers.IntegerField(
@@ -533,11 +530,6 @@ class ReportSerializer(serializers.Serializer[Any]):
             "The number of shortened texts, and of tags that were cleaned or dropped. "
             "The name of a collection counts once for each of its bookmarks."
         )
-    )
-    left_out = LeftOutSerializer(
-        many=True,
-        source="left_out_counts",
-        help_text="Values in the file for which bookmarks have no field, by name.",
     )
     error = serializers.CharField(
         allow_null=True,
@@ -568,7 +560,7 @@ class ImportFailureSerializer(FailureSerializer):
     )
 
 
-class ExportQuery(serializers.Serializer[Any]):
+class ExportQuery(AnySerializer):
     """The query parameters of an export."""
 
     examples = {"format": "html"}
@@ -595,10 +587,10 @@ class ExportQuery(serializers.Serializer[Any]):
 MAX_LIFETIME = 100 * 365 * 24 * 60 * 60  # 100 years in seconds
 
 
-class NewAccessTokenSerializer(serializers.Serializer[Any]):
+class NewAccessTokenSerializer(AnySerializer):
     """The fields of new access tokens."""
 
-    examples = {"name": "Browser extension", "expires_in": 2_592_000}
+    examples: Examples = {"name": "Browser extension", "expires_in": 2_592_000}
 
     name = TextField(
         required=False,
@@ -644,7 +636,7 @@ SUCCESSORS = (
 )
 
 
-class AccessTokenRevocationQuery(serializers.Serializer[Any]):
+class AccessTokenRevocationQuery(AnySerializer):
     """The query parameters of a revocation."""
 
     examples = {"successors": True}
@@ -652,7 +644,7 @@ class AccessTokenRevocationQuery(serializers.Serializer[Any]):
     successors = serializers.BooleanField(default=False, help_text=SUCCESSORS)
 
 
-class AccessTokenIdsSerializer(serializers.Serializer[Any]):
+class AccessTokenIdsSerializer(AnySerializer):
     """The ids of access tokens to revoke."""
 
     examples = {"ids": [DIGEST]}
@@ -666,7 +658,7 @@ class AccessTokenIdsSerializer(serializers.Serializer[Any]):
 class AccessTokenSerializer(TokenSerializer):
     """An access token, without its secret."""
 
-    examples = {"read_only": False, "revoked_at": None, "last_used_at": None}
+    examples: Examples = {"read_only": False, "revoked_at": None, "last_used_at": None}
 
     revoked_at = TimestampField(allow_null=True)
     last_used_at = TimestampField(allow_null=True, help_text="Accurate to one minute.")
@@ -741,7 +733,7 @@ class AccessTokenBatchEnvelope(Envelope):
 class RevocationSerializer(serializers.Serializer[Revocation]):
     """What was revoked."""
 
-    examples = {"revoked": [DIGEST], "successor": None}
+    examples: Examples = {"revoked": [DIGEST], "successor": None}
 
     revoked = serializers.ListField(
         child=serializers.CharField(),
@@ -762,7 +754,7 @@ class AccessTokenRevocationEnvelope(Envelope, RevocationSerializer):
     pass
 
 
-class RevocationResultSerializer(RevocationSerializer, WriteResultSerializer):
+class RevocationResultSerializer(WriteResultSerializer, RevocationSerializer):
     pass
 
 

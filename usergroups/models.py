@@ -127,7 +127,7 @@ class ApiToken(Token):
                 name="usergroups_tokens_by_expiry",
             ),
             models.Index(
-                fields=["predecessor_id"],
+                fields=["predecessor_id", "id"],
                 condition=models.Q(predecessor_id__isnull=False),
                 name="usergroups_token_successors",
             ),

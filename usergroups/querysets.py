@@ -1,8 +1,8 @@
 """The queryset of user groups."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, cast
 
 from django.db import models
@@ -13,7 +13,7 @@ from django.utils import timezone
 from . import signals
 from .db.announcements import announce, announce_update
 from .db.bounded_reads import size_of_results
-from .db.cascades import reverse_relations
+from .db.models import assign_each
 from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
@@ -37,10 +37,6 @@ def name_begins_with(text: str) -> Exact:
     """
     # Not with __startswith, because LIKE ignores the letter case on SQLite.
     return Exact(Left("name", len(text)), text)
-
-
-class ProvidedIdTaken(Exception):
-    """The environment already has a user group with this ``provided_id``."""
 
 
 class Scope(TypedDict):
@@ -110,26 +106,6 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
             raise self.model.DoesNotExist
         return self.get(token=token)
 
-    def _move_to_environment(self, provided_id: str, environment: str) -> "UserGroup":
-        """Do what ``move_to_environment`` does, in the current transaction."""
-        group = self.select_for_update().get(provided_id=provided_id)
-        if group.environment == environment:
-            return group
-        now = timezone.now()
-        self.record_deletions([group], now)
-        written = {"environment": environment, "created_at": now, "updated_at": now}
-        self.filter(provided_id=provided_id).update(**written)
-        for name, value in written.items():
-            setattr(group, name, value)
-        for relation in reverse_relations(self.model):
-            tokens = relation.related_model
-            if "environment" in getattr(tokens, "owner_copies", ()):
-                rows = tokens._base_manager.using(self.db)
-                of_group = rows.filter(**{relation.field.name: group})
-                of_group.update(environment=environment)
-        announce_update([group], self.db, ["environment"])
-        return group
-
     def _upsert(
         self, wanted: dict[str, dict[str, object]], scope: Scope
     ) -> tuple[dict[str, "UserGroup"], set[str], set[str]]:
@@ -157,11 +133,9 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         # A group with another token was created by another transaction.
         tokens = {group.token for group in new}
         created = {key for key in missing if stored[key].token in tokens}
-        changed = []
-        now = timezone.now()
-        for key, fields in wanted.items():
-            if key not in created and stored[key].assign(fields, now):
-                changed.append(stored[key])
+        existing = {key: stored[key] for key in stored.keys() - created}
+        by_fields = assign_each(existing, wanted, timezone.now())
+        changed = [*chain.from_iterable(by_fields.values())]
         # All rows exist and are locked, so this only updates. It is ten times
         # as fast as bulk_update().
         self.bulk_create(
@@ -172,23 +146,10 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         )
         new_groups = [stored[key] for key in wanted if key in created]
         announce(signals.created, new_groups, self.db)
-        self._announce_changes(changed, wanted)
+        for names, groups in by_fields.items():
+            announce_update(groups, self.db, names)
         changed_ids = {group.provided_id for group in changed}
         return stored, created, created | changed_ids
-
-    def _announce_changes(
-        self, changed: list["UserGroup"], wanted: dict[str, dict[str, object]]
-    ) -> None:
-        """Announce the updates of an upsert.
-
-        A signal has the groups of which the same fields were written.
-        """
-        by_fields = defaultdict(list)
-        for group in changed:
-            names = frozenset(wanted[group.provided_id])
-            by_fields[names].append(group)
-        for names, groups in by_fields.items():
-            announce_update(groups, self.db, names - {"provided_id"})
 
     def _lock(self, provided_ids: Iterable[str]) -> dict[str, "UserGroup"]:
         """Lock the groups with these ids until the transaction ends, and
@@ -270,33 +231,6 @@ class UserGroupManager(WritingManager["UserGroup"]):
             return group
 
         return retry_on_conflict(rotate, groups.db)
-
-    def move_to_environment(
-        self, provided_id: str, scope: Scope, environment: str
-    ) -> "UserGroup":
-        """Move the group to another environment of its team and return it.
-
-        For API clients, the group is deleted in the old environment and
-        created in the new one: the deletion is recorded, and ``created_at``
-        becomes the time of the move. Its tokens get the new environment in the
-        same transaction.
-
-        Raises UserGroup.DoesNotExist or ProvidedIdTaken.
-        """
-        self._key(provided_id, scope)
-        self.model.cleaned_values({"environment": environment})
-        groups = self.in_scope(scope)
-
-        def refuse_duplicate() -> None:
-            others = self.in_scope({**scope, "environment": environment})
-            if others.filter(provided_id=provided_id).exists():
-                raise ProvidedIdTaken
-
-        return retry_on_conflict(
-            lambda: groups._move_to_environment(provided_id, environment),
-            groups.db,
-            refuse_duplicate,
-        )
 
     def delete_by_provided_id(
         self,

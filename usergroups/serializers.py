@@ -1,8 +1,10 @@
 """The serializers of the user group operations."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -13,9 +15,16 @@ from .api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from .api.envelopes import Envelope, open_enumeration
+from .api.envelopes import Envelope, Examples, open_enumeration
 from .api.errors import MAX_PROBLEMS
-from .api.fields import ObjectField, StoredObjectField, TextField, TimestampField
+from .api.fields import (
+    IntegerOfRow,
+    ObjectField,
+    StoredObjectField,
+    TextField,
+    TextOfRow,
+    TimestampField,
+)
 from .api.pagination import DELETED, CursorField, PageEnvelope, PageQuery
 from .deletion_log import UserGroupDeletion, oldest_recorded_time
 from .models import (
@@ -27,6 +36,7 @@ from .models import (
     UserGroup,
     is_data_source,
 )
+from .querysets import name_begins_with
 from .tokens.serializers import TokenEnvelope
 from .user_group_errors import TooOld
 
@@ -62,7 +72,6 @@ class MappingField(ObjectField):
     def to_internal_value(self, data: object) -> dict[str, object]:
         mapping = super().to_internal_value(data)
         problems: dict[str, Any] = {}
-        max_problems = self.context.get("max_problems", MAX_PROBLEMS)
         for key, value in mapping.items():
             # Call DRF's validation only for values that it refuses. A mapping
             # of 1 MiB may have 130,000 values, and to validate all would take
@@ -73,7 +82,7 @@ class MappingField(ObjectField):
                 self.child.run_validation(value)
             except serializers.ValidationError as error:
                 problems[key] = error.detail
-                if len(problems) > max_problems:
+                if len(problems) > MAX_PROBLEMS:
                     break
         if problems:
             raise serializers.ValidationError(problems)
@@ -95,7 +104,7 @@ SEND_IN_QUERY = {
 class UserGroupIdSerializer(serializers.Serializer[None]):
     """The id of a user group."""
 
-    examples = {"user_group_id": "example_1"}
+    examples: Examples = {"user_group_id": "example_1"}
 
     user_group_id = TextField(**ID)
 
@@ -103,7 +112,7 @@ class UserGroupIdSerializer(serializers.Serializer[None]):
 class UserGroupIdQuery(serializers.Serializer[None]):
     """The id of a user group in the query string."""
 
-    examples = UserGroupIdSerializer.examples
+    examples: Examples = UserGroupIdSerializer.examples
 
     user_group_id = TextField(**ID, error_messages=SEND_IN_QUERY)
 
@@ -139,18 +148,16 @@ class UserGroupSerializer(serializers.Serializer[UserGroup]):
         "api_environment_tag": "Customer",
     }
 
-    team_id = serializers.IntegerField(
+    team_id = IntegerOfRow(
         help_text="The id of the team that the user group belongs to."
     )
-    token = serializers.CharField(
+    token = TextOfRow(
         help_text=(
             "The user group token. Store it and use it to render embedded dashboards."
         )
     )
-    name = serializers.CharField()
-    provided_id = serializers.CharField(
-        help_text="Your own identifier, sent as `user_group_id`."
-    )
+    name = TextOfRow()
+    provided_id = TextOfRow(help_text="Your own identifier, sent as `user_group_id`.")
     properties = StoredObjectField(allow_null=True)
     api_environment_tag = EnvironmentField(
         source="environment",
@@ -246,6 +253,12 @@ class UserGroupListQuery(PageQuery):
         ),
     )
 
+    @classmethod
+    def condition(cls, name: str, value: Any) -> Q:
+        if name == "name":
+            return Q(name_begins_with(value))
+        return super().condition(name, value)
+
 
 class UserGroupListEnvelope(PageEnvelope):
     user_groups = UserGroupDetailSerializer(many=True)
@@ -262,7 +275,7 @@ class DeletionListQuery(PageQuery):
         ),
     )
 
-    def time_field(self, query: dict[str, Any]) -> str:
+    def time_field(self, query: Mapping[str, object]) -> str:
         return DELETED
 
     def validate(self, query: dict[str, Any]) -> dict[str, Any]:

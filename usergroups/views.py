@@ -1,30 +1,30 @@
 """The user group operations."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator
 from typing import Any, cast
 
-from django.db.models import ProtectedError, QuerySet, RestrictedError, Value
+from django.db.models import ProtectedError, QuerySet, RestrictedError
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
+from drf_spectacular.utils import extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
 
 from . import openapi, serializers
-from .api import batches
-from .api.envelopes import Envelope
+from .api.batches import require_small_results
+from .api.envelopes import AnySerializer, Envelope
 from .api.limits import TimeLimitExceeded
-from .api.pagination import KeysetPagination, M, Page, ScanPage
+from .api.pagination import CREATED, UPDATED, KeysetPagination
 from .api.parsers import BatchParser
 from .api.requests import PreconditionFailed, accepted_versions
-from .api.views import BatchMixin, ListMixin, ObjectMixin
+from .api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
 from .authentication import ApiTokenAuthentication
 from .db.cascades import TooManyDependants
 from .db.stored_json import StoredSize
 from .db.versions import Modified
 from .deletion_log import UserGroupDeletion
 from .models import ApiToken, UserGroup
-from .querysets import LARGE_FIELDS, Upserted, UserGroupQuerySet, name_begins_with
+from .querysets import LARGE_FIELDS, Upserted, UserGroupQuerySet
 from .tokens.views import RotateTokenView, TokenView
 from .user_group_errors import (
     TooLargeToDelete,
@@ -55,11 +55,11 @@ class ApiTokenView(TokenView):
     def get_queryset(self) -> QuerySet[Any]:
         return self.user_groups
 
-    def location_of(self, user_group: UserGroup) -> str:
+    def location_of(self, instance: Any) -> str:
         """Return the path of the request with the id of this user group in the
         query string.
         """
-        query = urlencode({"user_group_id": user_group.provided_id})
+        query = urlencode({"user_group_id": instance.provided_id})
         return f"{escape_uri_path(self.request.path)}?{query}"
 
 
@@ -78,13 +78,25 @@ class DescribeApiTokenView(ApiTokenView):
         )
 
 
+@extend_schema_view(post=openapi.rotate_api_token)
 class RotateApiTokenView(RotateTokenView, ApiTokenView):
-    @openapi.rotate_api_token
-    def post(self, request: Request) -> Response:
-        return self.rotate(request)
+    pass
 
 
-class UserGroupView(ObjectMixin, ApiTokenView):
+class UserGroupObjectMixin(ObjectMixin, ApiTokenView):
+    """Reads, changes or deletes the user group with the id in the request."""
+
+    serializer_class = serializers.UserGroupSerializer
+    object_name = "user_group"
+
+    def find_object(self) -> UserGroup:
+        provided_id = self.validated_data["provided_id"]
+        user_group: UserGroup = self.get_queryset().get(provided_id=provided_id)
+        return user_group
+
+
+@extend_schema_view(post=openapi.create_user_group)
+class UserGroupView(CreateMixin, UserGroupObjectMixin):
     request_serializers = {
         "GET": serializers.UserGroupIdQuery,
         "POST": serializers.UserGroupUpdateSerializer,
@@ -97,54 +109,30 @@ class UserGroupView(ObjectMixin, ApiTokenView):
         "PUT": serializers.UserGroupEnvelope,
         "DELETE": Envelope,
     }
-    serializer_class = serializers.UserGroupSerializer
 
     @openapi.get_user_group
     def get(self, request: Request) -> Response:
-        self.provided_id = self.query["provided_id"]
-        user_group = self.get_object()
-        return self.respond({"user_group": user_group}, etag_of=user_group)
-
-    @openapi.create_user_group
-    def post(self, request: Request) -> Response:
-        serializer = self.get_valid_serializer()
-        self.perform_create(serializer)
-        user_group = cast(UserGroup, serializer.instance)
-        data = {"user_group": user_group, "new_user_group": self.created}
-        if not self.created:
-            self.check_object_permissions(request, user_group)
-            return self.respond(data, etag_of=user_group)
-        return self.respond(
-            data, etag_of=user_group, status=201, location=self.location_of(user_group)
-        )
+        return self.retrieve(request)
 
     @openapi.update_user_group
     def put(self, request: Request) -> Response:
-        serializer = self.get_valid_serializer()
-        self.provided_id = serializer.validated_data["provided_id"]
-        serializer.instance = self.check_object("perform_update")
-        self.perform_update(serializer)
-        user_group = serializer.instance
-        return self.respond({"user_group": user_group}, etag_of=user_group)
+        return self.update(request)
 
     @openapi.delete_user_group
     def delete(self, request: Request) -> Response:
-        self.provided_id = self.query["provided_id"]
-        self.perform_destroy(self.check_object("perform_destroy"))
-        return self.respond({})
+        return self.destroy(request)
 
-    def find_object(self) -> UserGroup:
-        user_group: UserGroup = self.get_queryset().get(provided_id=self.provided_id)
-        return user_group
+    def fields_of(self, instance: UserGroup) -> dict[str, object]:
+        return {"user_group": instance, "new_user_group": self.created}
 
-    def perform_create(self, serializer: Serializer[Any]) -> None:
+    def perform_create(self, serializer: AnySerializer) -> None:
         """Get or create the user group."""
         fields = serializer.validated_data
         serializer.instance, self.created = UserGroup.objects.get_or_add(
             fields["provided_id"], self.token.scope, fields
         )
 
-    def perform_update(self, serializer: Serializer[Any]) -> None:
+    def perform_update(self, serializer: AnySerializer) -> None:
         serializer.instance = UserGroup.objects.update_by_provided_id(
             scope=self.token.scope,
             versions=accepted_versions(self.request),
@@ -152,83 +140,53 @@ class UserGroupView(ObjectMixin, ApiTokenView):
         )
 
     def perform_destroy(self, instance: UserGroup | None) -> None:
-        """Delete the user group. Only a host has an ``instance``."""
         UserGroup.objects.delete_by_provided_id(
             scope=self.token.scope,
             versions=accepted_versions(self.request),
-            **self.query,
+            **self.validated_data,
         )
 
 
-class RotateUserGroupTokenView(ObjectMixin, ApiTokenView):
+class RotateUserGroupTokenView(UserGroupObjectMixin):
     request_serializers = {"POST": serializers.UserGroupIdSerializer}
     response_serializers = {"POST": serializers.UserGroupEnvelope}
-    serializer_class = serializers.UserGroupSerializer
 
     @openapi.rotate_user_group_token
     def post(self, request: Request) -> Response:
-        serializer = self.get_valid_serializer()
-        self.provided_id = serializer.validated_data["provided_id"]
-        serializer.instance = self.check_object("perform_update")
-        self.perform_update(serializer)
-        user_group = serializer.instance
-        return self.respond({"user_group": user_group}, etag_of=user_group)
+        return self.update(request)
 
-    def find_object(self) -> UserGroup:
-        user_group: UserGroup = self.get_queryset().get(provided_id=self.provided_id)
-        return user_group
-
-    def perform_update(self, serializer: Serializer[Any]) -> None:
+    def perform_update(self, serializer: AnySerializer) -> None:
         """Rotate the token of the user group."""
         serializer.instance = UserGroup.objects.rotate_token(
             scope=self.token.scope, **serializer.validated_data
         )
 
 
-class ResolveView(ObjectMixin, ApiTokenView):
+class ResolveView(UserGroupObjectMixin):
     request_serializers = {"POST": serializers.UserGroupTokenSerializer}
     response_serializers = {"POST": serializers.UserGroupDetailEnvelope}
     # A read-only token may call these methods.
     safe_methods = ("POST",)
     errors = {**ApiTokenView.errors, UserGroup.DoesNotExist: UnknownUserGroupToken}
 
-    serializer_class = serializers.UserGroupSerializer
-
     @openapi.resolve_user_group
     def post(self, request: Request) -> Response:
-        user_group = self.get_object()
-        return self.respond({"user_group": user_group}, etag_of=user_group)
+        return self.retrieve(request)
 
     def find_object(self) -> UserGroup:
-        fields = self.get_valid_serializer().validated_data
         user_groups = cast(UserGroupQuerySet, self.get_queryset())
-        return user_groups.get_by_token(**fields)
+        return user_groups.get_by_token(**self.validated_data)
 
 
 class UserGroupPagination(KeysetPagination):
     key = "provided_id"
     size = StoredSize(*LARGE_FIELDS)
 
-    def searched(self, query: Mapping[str, Any]) -> Collection[str]:
-        return ["name"]
-
-    def get_page(
-        self, queryset: QuerySet[M], search: Mapping[str, Any], **paging: Any
-    ) -> Page[M]:
-        if not search:
-            return super().get_page(queryset, search, **paging)
-        # A ScanPage limits the number and the size of the rows that it
-        # searches. Names are short, so their size counts as zero.
-        return ScanPage(
-            queryset,
-            self.key,
-            condition=name_begins_with(search["name"]),
-            searched_size=Value(0),
-            size=self.size,
-            **paging,
-        )
+    # A search reads the names, which are short, and counts only rows.
+    searched = {CREATED: ["name"], UPDATED: ["name"]}
 
 
+@extend_schema_view(get=openapi.list_user_groups)
 class UserGroupsView(ListMixin, ApiTokenView):
     request_serializers = {"GET": serializers.UserGroupListQuery}
     response_serializers = {"GET": serializers.UserGroupListEnvelope}
@@ -237,84 +195,60 @@ class UserGroupsView(ListMixin, ApiTokenView):
     list_name = "user_groups"
     costly_methods = ("GET",)  # A page may have megabytes of JSON.
 
-    @openapi.list_user_groups
-    def get(self, request: Request) -> Response:
-        return self.list(request)
 
-
+@extend_schema_view(get=openapi.list_user_group_deletions)
 class UserGroupDeletionsView(ListMixin, ApiTokenView):
     request_serializers = {"GET": serializers.DeletionListQuery}
     response_serializers = {"GET": serializers.UserGroupDeletionListEnvelope}
     serializer_class = serializers.UserGroupDeletionSerializer
     list_name = "deletions"
 
-    @openapi.list_user_group_deletions
-    def get(self, request: Request) -> Response:
-        return self.list(request)
-
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[UserGroupDeletion]:
         return UserGroupDeletion.objects.filter(**self.token.scope)
 
 
+@extend_schema_view(post=openapi.put_user_groups)
 class UserGroupBatchView(BatchMixin, ApiTokenView):
     serializer_class = serializers.UserGroupSerializer
     request_serializers = {"POST": serializers.UserGroupBatchSerializer}
     response_serializers = {"POST": serializers.UserGroupBatchEnvelope}
-    costly_methods = ("POST",)
+    list_name = "user_groups"
     parser_classes = [BatchParser]
 
-    @openapi.put_user_groups
-    def post(self, request: Request) -> Response:
-        return self.store(**self.get_valid_serializer().validated_data)
-
-    def store(self, user_groups: list[Any]) -> Response:
-        """Store the valid items, and return a response with all results."""
-        valid = batches.valid(user_groups)
+    def perform_batch(self, items: list[Any]) -> list[Upserted]:
         scope = self.token.scope
-        size = UserGroup.objects.estimate_upsert_size(valid, scope)
-        batches.require_small_results(size)
-        stored = UserGroup.objects.upsert(valid, scope)
-        results = batches.results(user_groups, map(self.result, stored))
-        return self.respond({"results": results})
+        size = UserGroup.objects.estimate_upsert_size(items, scope)
+        require_small_results(size)
+        return UserGroup.objects.upsert(items, scope)
 
-    def result(self, stored: Upserted) -> dict[str, object]:
+    def result(self, outcome: Upserted) -> dict[str, object]:
         return {
-            "user_group": stored.user_group,
-            "new_user_group": stored.created,
-            "changed": stored.changed,
-            "updated_at": stored.user_group.updated_at,
-            "status": 201 if stored.created else 200,
+            "user_group": outcome.user_group,
+            "new_user_group": outcome.created,
+            "changed": outcome.changed,
+            "updated_at": outcome.user_group.updated_at,
+            "status": 201 if outcome.created else 200,
         }
 
 
+@extend_schema_view(post=openapi.delete_user_groups)
 class UserGroupBatchDeletionView(BatchMixin, ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupIdsSerializer}
     response_serializers = {"POST": serializers.UserGroupDeletionEnvelope}
-    costly_methods = ("POST",)
+    list_name = "user_group_ids"
 
-    @openapi.delete_user_groups
-    def post(self, request: Request) -> Response:
-        return self.remove(**self.get_valid_serializer().validated_data)
+    def perform_batch(self, items: list[str]) -> Iterator[bool | Exception]:
+        existing = UserGroup.objects.existing_ids(items, self.token.scope)
+        for provided_id in items:
+            if self.request.deadline.has_passed():
+                yield TimeLimitExceeded()
+            elif provided_id in existing:
+                yield self.delete_item(provided_id)
+            else:
+                yield UserGroup.DoesNotExist()
 
-    def remove(self, user_group_ids: list[Any]) -> Response:
-        """Delete the user groups, and return a response with all results."""
-        valid_ids = batches.valid(user_group_ids)
-        existing = UserGroup.objects.existing_ids(valid_ids, self.token.scope)
-        deletions = [
-            self.delete_item(provided_id, exists=provided_id in existing)
-            for provided_id in valid_ids
-        ]
-        results = batches.results(user_group_ids, deletions)
-        return self.respond({"results": results})
-
-    def delete_item(self, provided_id: str, *, exists: bool) -> dict[str, object]:
-        """Delete a user group, in a transaction of its own, and return the
-        result of its item.
-        """
-        if self.request.deadline.has_passed():
-            return self.failed(TimeLimitExceeded())
-        if not exists:
-            return self.failed(UserGroup.DoesNotExist())
+    def delete_item(self, provided_id: str) -> bool | Exception:
+        """Delete a user group, in a transaction of its own."""
         try:
             UserGroup.objects.delete_by_provided_id(provided_id, self.token.scope)
         except (
@@ -323,5 +257,5 @@ class UserGroupBatchDeletionView(BatchMixin, ApiTokenView):
             ProtectedError,
             RestrictedError,
         ) as error:
-            return self.failed(error)
-        return {"status": 200, "changed": True}
+            return error
+        return True

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from django.utils.text import capfirst
-
-from bookmarks.import_report import Report, positions, refused_lines
+from bookmarks.import_report import Report, refused_lines
 from usergroups.models import UserGroup
 
 
@@ -18,13 +16,9 @@ class DetailedReport(Report):
     dry_run: bool
 
     @property
-    def refused_places(self) -> list[tuple[str, str]]:
-        """The places in the file and the reason of each group of refusals."""
-        places = []
-        for refusal in self.refusals:
-            place = capfirst(positions(self.format_name, refusal))
-            places.append((place, refusal.reason))
-        return places
+    def written(self) -> int:
+        """How many bookmarks are new or updated."""
+        return self.created + self.updated
 
     @property
     def refused_csv(self) -> str:
@@ -33,5 +27,5 @@ class DetailedReport(Report):
         Thus the server does not have to store the file until somebody
         downloads it.
         """
-        text = quote(refused_lines(self.refused_records))
+        text = quote(refused_lines(self.refusals))
         return f"data:text/csv;charset=utf-8,{text}"

@@ -1,6 +1,5 @@
 """Open the content of a file, which may be in a ZIP."""
 
-import re
 import zlib
 from collections import deque
 from collections.abc import Iterator
@@ -20,12 +19,6 @@ ZIP_ENTRY = b"PK\x01\x02"
 
 # A file in each spreadsheet of Excel.
 EXCEL_ENTRY = "xl/workbook.xml"
-# The file with the bookmarks in the ZIPs of Safari, Takeout, Pocket and
-# Omnivore.
-BOOKMARKS_ENTRY = re.compile(
-    r"(?:.*/)?(bookmarks\.html|part_\d+\.csv|metadata_\w+\.json)", re.IGNORECASE
-)
-
 DAMAGED_ZIP_ERRORS = (
     BadZipFile,
     EOFError,
@@ -85,8 +78,15 @@ def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
             if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
         ]
         number = len(contained)
+    if any(entry.filename == EXCEL_ENTRY for entry in contained):
+        raise UnreadableFile(refusal(XLSX))
     if number != 1:
-        raise UnreadableFile(_refusal([entry.filename for entry in contained], number))
+        problem = gettext_noop(
+            "A ZIP must contain one file, but this one contains %(number)s. Unpack it "
+            "and import the file with the bookmarks, never the whole ZIP, because it "
+            "may contain passwords."
+        )
+        raise UnreadableFile(Problem(problem, number=number))
     [entry] = contained
     # ZipFile reads no more than this number of bytes.
     if limit is not None and entry.file_size > limit:
@@ -101,22 +101,3 @@ def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
     deque(chunks(content), maxlen=0)
     content.seek(0)
     return content, entry.filename
-
-
-def _refusal(names: list[str], number: int) -> Problem:
-    """Return what to do with a ZIP that has several files or none."""
-    if EXCEL_ENTRY in names:
-        return refusal(XLSX)
-    found = next(filter(None, map(BOOKMARKS_ENTRY.fullmatch, names)), None)
-    if found:
-        text = gettext_noop(
-            "A ZIP must contain one file, but this one contains %(number)s. Unpack it "
-            "and import the file with the bookmarks, %(name)s, never the whole ZIP, "
-            "because it may contain passwords."
-        )
-        return Problem(text, number=number, name=found[0])
-    text = gettext_noop(
-        "A ZIP must contain one file, but this one contains %(number)s. Unpack it and "
-        "import the file with the bookmarks."
-    )
-    return Problem(text, number=number)

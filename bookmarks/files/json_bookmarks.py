@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TextIO
 import ijson
 
 from .decoding import read_chunks
-from .fields import ObjectReader, means_something, normalized
+from .fields import ObjectReader, normalized
 from .json_folders import (
     LIST_KEYS,
     NEEDED_KEYS,
@@ -36,12 +36,10 @@ from .programs import (
     BROWSER_FOLDERS,
     FIREFOX_SEPARATOR,
     FIREFOX_TAGS,
-    KARAKEEP_CONTENT,
     KARAKEEP_LISTS,
-    NAMES,
     NOT_BOOKMARKS,
 )
-from .records import CollectionRecord, FileRecord, InvalidRecord, JsonValue, Record
+from .records import CollectionRecord, FileRecord, JsonValue, Record
 
 # Of arrays and objects. A reader of each of them is on Python's stack.
 MAX_DEPTH = 250
@@ -52,8 +50,6 @@ LONG_NUMBER = re.compile(rb"(?<!\d)(\d{2000})\d+")
 ZEROS_FOR_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 ZEROS = b"0" * 2001
 
-# Of an object. Further keys are kept only if they are among NEEDED_KEYS.
-MAX_KEYS = 100
 # Of an array, such as tags. Further ones are not kept.
 MAX_ITEMS = 1000
 # In which a bookmark is, because it becomes a bookmark in each of them.
@@ -98,7 +94,7 @@ class JsonReader:
         # only show where the bookmarks are.
         self.folders = folders or Folders()
         self.found = Folders()
-        self.read_record = ObjectReader().record if folders else only_url
+        self.objects = ObjectReader()
         self.events: Iterator[tuple[str, Any]] = iter(())
         self.object_count = 0
         # The number of bookmarks so far, including refused entries.
@@ -160,9 +156,8 @@ class JsonReader:
     def read_object(self, place: Place) -> Reading:
         """Yield the records in an object, and then its own.
 
-        Return its values, or an empty dict if there were records. If a key is
-        not among NEEDED_KEYS, the dict has a boolean instead of the value:
-        whether to report that the value is not imported.
+        Return its values with the NEEDED_KEYS, or an empty dict if there were
+        records.
         """
         self.object_count += 1
         number = self.object_count
@@ -189,8 +184,6 @@ class JsonReader:
                     value = yield from self.read_container(event, inside)
                 if normalized(key) in NEEDED_KEYS:
                     values[key] = value
-                elif len(values) < MAX_KEYS:
-                    values[key] = means_something(value, key)
         finally:
             # Also if the file ends within the object.
             has_records = self.record_count > records_before
@@ -218,7 +211,7 @@ class JsonReader:
         ``number`` is the position of the object among the objects of the file.
         ``has_records`` tells whether the values in the object had records.
         """
-        record = self.read_record(self.bookmark_count + 1, values)
+        record = self.objects.record(self.bookmark_count + 1, values)
         if isinstance(record, Record):
             yield from self.bookmarks(
                 record, values.get(KARAKEEP_LISTS), place.collection
@@ -250,11 +243,7 @@ class JsonReader:
         """
         ids = lists if isinstance(lists, list) else []
         # Each list once, without those that are unknown.
-        some = ids[:MAX_LISTS]
-        paths = dict.fromkeys(filter(None, map(self.folders.path, some)))
-        if paths and len(ids) <= MAX_LISTS:
-            left_out = tuple(name for name in record.left_out if name != KARAKEEP_LISTS)
-            record = record._replace(left_out=left_out)
+        paths = dict.fromkeys(filter(None, map(self.folders.path, ids[:MAX_LISTS])))
         for path in paths or [collection]:
             yield record._replace(collection=path or record.collection)
 
@@ -291,17 +280,6 @@ def shortened_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield digits
 
 
-def only_url(line: int, values: Mapping[str, JsonValue]) -> FileRecord:
-    """Return a Record if an object has a URL, without its other fields."""
-    nested = values.get(KARAKEEP_CONTENT)
-    if isinstance(nested, dict) and nested.get("url"):
-        return Record(line)
-    for key, value in values.items():
-        if value and normalized(key) in NAMES["url"]:
-            return Record(line)
-    return InvalidRecord(line, "")
-
-
 def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each bookmark.
 
@@ -317,11 +295,9 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     yield from JsonReader(first.found).read(text)
 
 
-def describe(error: Exception) -> str | Problem:
-    """Return the message of an error of the parser, without a full stop.
-
-    If it is from yajl, ijson's parser in C, its second line is the invalid
-    text.
+def describe(error: Exception) -> str:
+    """Return the message of an error of the parser, without a full stop and
+    without the invalid text on its next lines.
     """
     if not isinstance(error, ijson.JSONError):
         return Problem(gettext_noop("it contains a number that is too large"))
@@ -330,7 +306,4 @@ def describe(error: Exception) -> str | Problem:
         return message
     if isinstance(message, bytes):
         message = message.decode(errors="replace")
-    problem, _newline, rest = message.partition("\n")
-    problem = problem.rstrip(".")
-    text = rest.partition("\n")[0].strip()
-    return f"{problem}, near {text}" if text else problem
+    return message.partition("\n")[0].rstrip(".")

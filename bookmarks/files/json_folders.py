@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 from .collection_names import join_path, join_paths
-from .fields import FIELD_OF, as_text
+from .fields import as_text
 from .programs import (
     BROWSER_FOLDERS,
-    FIREFOX_ANNOTATIONS,
     FOLDER_TYPES,
     KARAKEEP_CONTENT,
     KARAKEEP_LISTS,
@@ -37,16 +36,14 @@ NEEDED_KEYS = LIST_KEYS.union(
     {
         KARAKEEP_CONTENT,
         KARAKEEP_LISTS,
-        FIREFOX_ANNOTATIONS,
         "guid",
         "id",
         "parentid",
         "root",
         "type",
-        "value",
     },
     TEXT_KEYS,
-    FIELD_OF,
+    *NAMES.values(),
 )
 
 # Keys of objects that are values of the bookmark around them.

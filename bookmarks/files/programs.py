@@ -64,7 +64,6 @@ NAMES: dict[str, dict[str, str]] = {
         "comments": "Diigo",
         "highlights": "GoodLinks, Omnivore",
         "annotations": "Diigo, wallabag",
-        "annos.value": "Firefox 3",
     },
 }
 
@@ -80,53 +79,11 @@ TEXT_KEYS = {
     "comment": "highlights of Diigo",
 }
 
-# Values that mean nothing outside the program that wrote them, and dates of
-# other things than the creation. They are not reported as left out.
-INTERNAL = {
-    # identifiers and positions
-    "collectionid",
-    "content.type",
-    "guid",
-    "hash",
-    "hashedurl",
-    "id",
-    "index",
-    "parent",
-    "parentid",
-    "root",
-    "slug",
-    "type",
-    "typecode",
-    "uid",
-    # dates
-    "datelastused",
-    "datemodified",
-    "lastmodified",
-    "lastvisit",
-    "lastvisited",
-    "modified",
-    "readat",
-    "updated",
-    "updatedat",
-    "visited",
-    # browsers: Chrome, Firefox and Netscape
-    "aliasid",
-    "aliasof",
-    "charset",
-    "iconuri",
-    "lastcharset",
-    "meta",
-    "metainfo",
-}
-
 # Pinboard separates tags by spaces. In its JSON, the note is "extended" and the
 # description is the title.
 PINBOARD_NOTE = "extended"
 PINBOARD_URL = "href"
 PINBOARD_TITLE = "description"
-# A private bookmark of Pinboard has "no" for this, which is not an empty value.
-PINBOARD_PUBLIC = "shared"
-
 # What Diigo writes for a bookmark without tags.
 DIIGO_NO_TAGS = "no_tag"
 
@@ -151,11 +108,6 @@ NOT_BOOKMARKS = {
     "pinnedLinks": "Linkwarden",
     "rssSubscriptions": "Linkwarden",
 }
-
-# The key of the annotations in backups of Firefox 3, and the name of the note
-# among them.
-FIREFOX_ANNOTATIONS = "annos"
-FIREFOX_NOTE = "bookmarkProperties/description"
 
 # Values of "type" in JSON. Those with "moz" are Firefox's.
 FOLDER_TYPES = ("folder", "text/x-moz-place-container")

@@ -29,9 +29,6 @@ class Record(NamedTuple):
     collection: str | None = None
     # A value for ``parse_date``. None and "" mean that there is no date.
     created_at: JsonValue = None
-    # The names of values that the file has for the bookmark and that are not
-    # read, such as its icon.
-    left_out: tuple[str, ...] = ()
     tags: Sequence[str] = ()
     note: str = ""
 

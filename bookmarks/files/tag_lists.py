@@ -1,22 +1,11 @@
 """Read and write tags in one text, as CSV and HTML have them."""
 
 import json
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 
 from .programs import DIIGO_NO_TAGS
 from .records import JsonValue
-
-# A string of Python in single or double quotes, and a list of such strings, as
-# Readwise writes them. The possessive quantifiers make a search take linear
-# time.
-PYTHON_STRING = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
-PYTHON_LIST = re.compile(rf"\[(?:\s*+{PYTHON_STRING}\s*+,?+)*+\s*+\]", re.DOTALL)
-
-# Of the escapes in such a string, only those of quotation marks and
-# backslashes occur in tags.
-ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def comma_list(tags: Iterable[str]) -> str:
@@ -35,7 +24,8 @@ def split_tags(text: str) -> JsonValue:
     """Return the tags that are separated by commas, or else by ``|``,
     or else by semicolons.
 
-    The text may also be a list in JSON, which is decoded, or in Python.
+    The text may also be a list in JSON, which is decoded, or in Python, as
+    Readwise writes it.
     """
     if text == DIIGO_NO_TAGS:
         return []
@@ -43,10 +33,7 @@ def split_tags(text: str) -> JsonValue:
         with suppress(ValueError, RecursionError):
             decoded: JsonValue = json.loads(text)
             return decoded
-        if PYTHON_LIST.fullmatch(text):
-            strings = re.findall(PYTHON_STRING, text, re.DOTALL)
-            return [ESCAPED.sub(r"\1", string[1:-1]) for string in strings]
         text = text.strip("[]")
     # A text without any of them is one tag.
     separator = next((each for each in ",|;" if each in text), ",")
-    return [tag.strip().strip('"') for tag in text.split(separator)]
+    return [tag.strip().strip("\"'") for tag in text.split(separator)]

@@ -61,11 +61,6 @@ def look_up_owners(options: dict[str, Any]) -> tuple[UserGroup, Collection | Non
     if user_group is None:
         owner = f"a team {team!r} in {environment or 'no environment'}"
         problem = f"There is no user group {provided_id!r} of {owner}."
-        others = UserGroup.objects.for_write().filter(
-            team__name=team, provided_id=provided_id
-        )
-        for other in others.order_by("environment"):
-            problem += f" There is one in {other.environment or 'no environment'}."
         raise CommandError(problem)
     public_id = options["collection"]
     if public_id is None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
@@ -16,6 +17,7 @@ from bookmarks.tags import MAX_TAGS, distinct
 from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
 from usergroups.db.bounded_reads import size_of_results
+from usergroups.db.models import assign_each
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.db.stored_json import EncodedSize
 from usergroups.models import UserGroup
@@ -273,15 +275,14 @@ class BatchManager(UniqueKeyManager):
 
         Call this in a transaction.
         """
-        created = insert_rows(self, user_group, rows, now)
-        if signals.created.has_listeners(self.model):
-            bookmarks = []
-            for row in rows:
-                if row["id"] in created:
-                    bookmark = self.model(user_group=user_group, updated_at=now, **row)
-                    bookmarks.append(bookmark)
-            announce(signals.created, bookmarks, self.db)
-        return created
+        if not signals.created.has_listeners(self.model):
+            return insert_rows(self, user_group, rows, now)
+        model = self.model
+        bookmarks = [
+            model(user_group=user_group, updated_at=now, **row) for row in rows
+        ]
+        inserted = self.insert_new(user_group, bookmarks, now)
+        return {bookmark.pk for bookmark in inserted}
 
     def update_by_unique_key(
         self, user_group: UserGroup, wanted: Mapping[UniqueKey, Changes]
@@ -382,22 +383,11 @@ class BatchManager(UniqueKeyManager):
         and return them.
         """
         now = timezone.now()
-        changed = []
-        # One statement, and one signal, writes the same fields of several
-        # bookmarks.
-        by_fields: dict[frozenset[str], list[Bookmark]] = defaultdict(list)
-        for key, changes in wanted.items():
-            if key not in locked:
-                continue
-            bookmark = locked[key]
-            names = bookmark.assign(changes, now)
-            if names:
-                changed.append(bookmark)
-                by_fields[frozenset(names)].append(bookmark)
-        for written, bookmarks in by_fields.items():
-            self._write_many(user_group, bookmarks, written, now)
-            announce_update(bookmarks, self.db, written)
-        return changed
+        changed = assign_each(locked, wanted, now)
+        for names, bookmarks in changed.items():
+            self._write_many(user_group, bookmarks, names, now)
+            announce_update(bookmarks, self.db, names)
+        return [*chain.from_iterable(changed.values())]
 
     def _write_many(
         self,

@@ -9,14 +9,13 @@ from django.utils.encoding import escape_uri_path
 from django.utils.functional import cached_property
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
 
 from bookmarks import bookmark_errors
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.owned_rows import Duplicate, parse_public_id
-from bookmarks.querysets.collections import CollectionQuerySet
 from bookmarks.serializers import BookmarkSerializer, CollectionSerializer
+from usergroups.api.envelopes import AnySerializer
 from usergroups.api.requests import PreconditionFailed, accepted_versions
 from usergroups.api.views import ObjectMixin
 from usergroups.db.cascades import TooManyDependants
@@ -47,10 +46,6 @@ class AccessTokenView(TokenView):
     def user_group(self) -> UserGroup:
         return cast(AccessToken, self.request.auth).user_group
 
-    @property
-    def collections(self) -> CollectionQuerySet:
-        return Collection.objects.filter(user_group=self.user_group)
-
     def get_collection(self, public_id: str) -> Collection:
         """Return the user group's collection with this id, to which a field of
         the request refers.
@@ -63,7 +58,7 @@ class AccessTokenView(TokenView):
             raise bookmark_errors.InvalidCollection
         return self.collection
 
-    def get_valid_serializer(self) -> Serializer[Any]:
+    def get_valid_serializer(self) -> AnySerializer:
         """Return the serializer of the request. Its ``validated_data`` have the
         collection in place of its id, if there is one.
 
@@ -78,7 +73,7 @@ class AccessTokenView(TokenView):
     def handle_exception(self, exc: Exception) -> Response:
         explained = self.explain(exc)
         if isinstance(explained, bookmark_errors.AlreadyExists):
-            explained.location = self.location_of(explained.existing)
+            explained.location = self.path_of(explained.existing)
         return super().handle_exception(explained)
 
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
@@ -92,9 +87,13 @@ class AccessTokenView(TokenView):
         """
         if self.collection is None:
             return False
-        return not self.collections.for_write().contains(self.collection)
+        collections = Collection.objects.filter(user_group=self.user_group)
+        return not collections.for_write().contains(self.collection)
 
-    def location_of(self, key: UUID | str) -> str:
+    def location_of(self, instance: Any) -> str:
+        return self.path_of(instance.pk)
+
+    def path_of(self, key: UUID | str) -> str:
         """Return the path of the object with this key.
 
         The request is to its list, or to another object of its list.
@@ -112,8 +111,9 @@ class BookmarkAPIView(AccessTokenView):
     """
 
     serializer_class = BookmarkSerializer
+    object_name = "bookmark"
 
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[Bookmark]:
         return Bookmark.objects.filter(user_group=self.user_group)
 
 
@@ -122,33 +122,25 @@ class CollectionAPIView(AccessTokenView):
 
     errors = {**AccessTokenView.errors, Duplicate: bookmark_errors.CollectionExists}
     serializer_class = CollectionSerializer
+    object_name = "collection"
 
-    def get_queryset(self) -> QuerySet[Any]:
-        return self.collections
+    def get_queryset(self) -> QuerySet[Collection]:
+        return Collection.objects.filter(user_group=self.user_group)
 
 
 class PublicIdMixin(ObjectMixin, AccessTokenView):
     """Reads, changes and deletes the object with the id in the path."""
 
     model: ClassVar[type[Bookmark | Collection]]
-    object_name: ClassVar[str]
-    """The field of the response with the object."""
 
-    def retrieve(self, request: Request) -> Response:
-        return self.respond_object(self.get_object())
+    def get(self, request: Request, id: str) -> Response:
+        return self.retrieve(request)
 
-    def update(self, request: Request) -> Response:
-        serializer = self.get_valid_serializer()
-        serializer.instance = self.check_object("perform_update")
-        self.perform_update(serializer)
-        return self.respond_object(serializer.instance)
+    def patch(self, request: Request, id: str) -> Response:
+        return self.update(request)
 
-    def destroy(self, request: Request) -> Response:
-        self.perform_destroy(self.check_object("perform_destroy"))
-        return self.respond({})
-
-    def respond_object(self, found: Bookmark | Collection) -> Response:
-        return self.respond({self.object_name: found}, etag_of=found)
+    def delete(self, request: Request, id: str) -> Response:
+        return self.destroy(request)
 
     def find_object(self) -> Bookmark | Collection:
         public_id = self.kwargs["id"]
@@ -162,14 +154,12 @@ class PublicIdMixin(ObjectMixin, AccessTokenView):
             raise self.model.DoesNotExist
         return found
 
-    def perform_update(self, serializer: Serializer[Any]) -> None:
-        """Change the object, in one statement with the check of If-Match."""
+    def perform_update(self, serializer: AnySerializer) -> None:
         versions = accepted_versions(self.request)
         serializer.instance = self.model.objects.update_by_id(
             self.user_group, self.kwargs["id"], versions, **serializer.validated_data
         )
 
     def perform_destroy(self, instance: Bookmark | Collection | None) -> None:
-        """Delete the object, which has been read only for a host."""
         versions = accepted_versions(self.request)
         self.model.objects.delete_by_id(self.user_group, self.kwargs["id"], versions)

@@ -1,22 +1,21 @@
 """The operations on the access tokens of user groups."""
 
-from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any, cast
 
 from django.db import IntegrityError
-from django.db.models import Q, QuerySet, Value
+from django.db.models import QuerySet
 from django.utils import timezone
+from drf_spectacular.utils import extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
 
 from bookmarks import bookmark_errors, openapi, serializers
 from bookmarks.models import AccessToken
-from usergroups.api import batches
-from usergroups.api.batches import FailedItem, Result
-from usergroups.api.pagination import KeysetPagination, M, Page, ScanPage
-from usergroups.api.views import BatchMixin, ListMixin, ObjectMixin
+from usergroups.api.batches import Result, valid_items, with_outcomes
+from usergroups.api.envelopes import AnySerializer
+from usergroups.api.pagination import CREATED, KeysetPagination
+from usergroups.api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Revocation, TokenQuerySet, TooManyTokens
@@ -27,23 +26,8 @@ from usergroups.views import ApiTokenView
 class AccessTokenPagination(KeysetPagination):
     key = "digest"
 
-    def searched(self, query: Mapping[str, Any]) -> Collection[str]:
-        return ["expires_before"]
-
-    def get_page(
-        self, queryset: QuerySet[M], search: Mapping[str, Any], **paging: Any
-    ) -> Page[M]:
-        if not search:
-            return super().get_page(queryset, search, **paging)
-        # The size to search counts as zero. Only the number of tokens is
-        # limited.
-        return ScanPage(
-            queryset,
-            self.key,
-            condition=Q(expires_at__lt=search["expires_before"]),
-            searched_size=Value(0),
-            **paging,
-        )
+    # A search reads times, and counts only rows.
+    searched = {CREATED: ["expires_before"]}
 
 
 def with_expiry(fields: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +40,8 @@ def with_expiry(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "expires_at": timezone.now() + lifetime}
 
 
-class AccessTokensView(ListMixin, ApiTokenView):
+@extend_schema_view(get=openapi.list_access_tokens, post=openapi.issue_access_token)
+class AccessTokensView(ListMixin, CreateMixin, ApiTokenView):
     request_serializers = {
         "GET": serializers.AccessTokenListQuery,
         "POST": serializers.AccessTokenCreateSerializer,
@@ -68,6 +53,7 @@ class AccessTokensView(ListMixin, ApiTokenView):
     serializer_class = serializers.AccessTokenSerializer
     pagination_class = AccessTokenPagination
     list_name = "access_tokens"
+    object_name = "access_token"
     errors = {
         **ApiTokenView.errors,
         # The user group has just been deleted.
@@ -75,30 +61,21 @@ class AccessTokensView(ListMixin, ApiTokenView):
         TooManyTokens: bookmark_errors.TooManyAccessTokens,
     }
 
-    @openapi.list_access_tokens
-    def get(self, request: Request) -> Response:
-        return self.list(request)
-
-    @openapi.issue_access_token
-    def post(self, request: Request) -> Response:
-        serializer = self.get_valid_serializer()
-        self.perform_create(serializer)
-        token = cast(AccessToken, serializer.instance)
+    def location_of(self, instance: Any) -> str:
         # The list of its tokens, because a single one cannot be read.
-        location = self.location_of(token.user_group)
-        return self.respond({"access_token": token}, status=201, location=location)
+        return super().location_of(instance.user_group)
 
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[AccessToken]:
         """Return the tokens of the user group in the query.
 
         Raises UserGroup.DoesNotExist.
         """
-        provided_id = self.query["provided_id"]
+        provided_id = self.validated_data["provided_id"]
         user_group = self.user_groups.only("provided_id").get(provided_id=provided_id)
-        tokens: TokenQuerySet[Any] = user_group.access_tokens.all()
+        tokens: TokenQuerySet[AccessToken] = user_group.access_tokens.all()
         return tokens.with_lineage()
 
-    def perform_create(self, serializer: Serializer[Any]) -> None:
+    def perform_create(self, serializer: AnySerializer) -> None:
         """Issue the token."""
         fields = with_expiry(serializer.validated_data)
         user_groups = self.user_groups.for_write().only("provided_id")
@@ -120,9 +97,9 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
     @openapi.revoke_access_token
     def delete(self, request: Request, id: str) -> Response:
         revocation = self.perform_destroy(self.get_object())
-        return self.respond(revocation._asdict())
+        return self.respond(vars(revocation))
 
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[AccessToken]:
         return AccessToken.objects.for_write().filter(**self.token.scope)
 
     def find_object(self) -> AccessToken:
@@ -132,94 +109,64 @@ class AccessTokenDetailView(ObjectMixin, ApiTokenView):
     def perform_destroy(self, instance: AccessToken) -> Revocation:
         """Revoke the token. Raises AccessToken.DoesNotExist."""
         tokens = AccessToken.objects.filter(**self.token.scope)
-        [revocation] = tokens.revoke_by_public_ids([instance.public_id], **self.query)
+        [revocation] = tokens.revoke_by_public_ids(
+            [instance.public_id], **self.validated_data
+        )
         if revocation is None:
             raise AccessToken.DoesNotExist
         return revocation
 
 
+@extend_schema_view(post=openapi.issue_access_tokens)
 class AccessTokenBatchView(BatchMixin, ApiTokenView):
     serializer_class = serializers.AccessTokenSerializer
     errors = {**ApiTokenView.errors, TooManyTokens: bookmark_errors.TooManyAccessTokens}
     request_serializers = {"POST": serializers.AccessTokenBatchSerializer}
     response_serializers = {"POST": serializers.AccessTokenBatchEnvelope}
-    costly_methods = ("POST",)
+    list_name = "user_group_ids"
 
-    @openapi.issue_access_tokens
-    def post(self, request: Request) -> Response:
-        fields = with_expiry(self.get_valid_serializer().validated_data)
-        ids = fields.pop("user_group_ids")
+    def perform_batch(self, items: list[str], **fields: Any) -> list[object]:
         using = AccessToken.objects.for_write().db
-        return retry_on_conflict(lambda: self.issue(ids, fields), using)
+        fields = with_expiry(fields)
+        return retry_on_conflict(lambda: self.issue(items, fields), using)
 
-    def issue(self, ids: list[str | FailedItem], fields: dict[str, Any]) -> Response:
-        """Issue the tokens, and return a response with all results.
+    def issue(self, ids: list[str], fields: dict[str, Any]) -> list[object]:
+        """Issue the tokens of the user groups that exist.
 
-        Raises IntegrityError if a user group has been deleted meanwhile.
-        """
-        items = self.with_user_groups(ids)
-        issued = AccessToken.objects.issue_for_each(batches.valid(items), **fields)
-        results = batches.results(items, map(self.result, issued))
-        return self.respond({"results": results})
-
-    def with_user_groups(
-        self, ids: list[str | FailedItem]
-    ) -> list[UserGroup | FailedItem]:
-        """Return the user groups with these ids, and a FailedItem for each
-        that does not exist.
+        Raises IntegrityError if one of them has been deleted meanwhile.
         """
         found = self.user_groups.for_write().only("provided_id")
-        found = found.filter(provided_id__in=batches.valid(ids))
+        found = found.filter(provided_id__in=ids)
         user_groups = {user_group.provided_id: user_group for user_group in found}
-        items: list[UserGroup | FailedItem] = []
-        for each in ids:
-            if isinstance(each, FailedItem):
-                items.append(each)
-            elif each in user_groups:
-                items.append(user_groups[each])
-            else:
-                items.append(self.failed(UserGroup.DoesNotExist()))
-        return items
+        items = [user_groups.get(each, UserGroup.DoesNotExist()) for each in ids]
+        issued = AccessToken.objects.issue_for_each(valid_items(items), **fields)
+        return with_outcomes(items, [each or TooManyTokens() for each in issued])
 
-    def result(self, issued: tuple[AccessToken, str] | None) -> Result:
-        """Return the result of an item, for what ``issue_for_each`` returns."""
-        if issued is None:
-            return self.failed(TooManyTokens())
-        token, secret = issued
+    def result(self, outcome: tuple[AccessToken, str]) -> Result:
+        token, secret = outcome
         # for this response only
         token.secret = secret  # type: ignore[attr-defined]
         return {"access_token": token, "status": 201, "changed": True}
 
 
+@extend_schema_view(post=openapi.revoke_access_tokens)
 class AccessTokenBatchRevocationView(BatchMixin, ApiTokenView):
     errors = AccessTokenDetailView.errors
     request_serializers = {"POST": serializers.AccessTokenIdsSerializer}
     response_serializers = {"POST": serializers.AccessTokenBatchRevocationEnvelope}
-    costly_methods = ("POST",)
+    list_name = "ids"
 
-    @openapi.revoke_access_tokens
-    def post(self, request: Request) -> Response:
-        return self.revoke(**self.get_valid_serializer().validated_data)
-
-    def revoke(self, ids: list[Any], successors: bool = False) -> Response:
-        """Revoke the tokens, and return a response with all results."""
+    def perform_batch(self, items: list[str], successors: bool = False) -> list[object]:
         tokens = AccessToken.objects.filter(**self.token.scope)
-        revocations = tokens.revoke_by_public_ids(
-            batches.valid(ids), successors=successors
-        )
-        results = batches.results(ids, map(self.result, revocations))
-        return self.respond({"results": results})
+        revocations = tokens.revoke_by_public_ids(items, successors=successors)
+        return [each or AccessToken.DoesNotExist() for each in revocations]
 
-    def result(self, revocation: Revocation | None) -> Result:
-        """Return the result of an item, for what ``revoke_by_public_ids``
-        returns.
-        """
-        if revocation is None:
-            return self.failed(AccessToken.DoesNotExist())
-        changed = bool(revocation.revoked)
-        return {"status": 200, "changed": changed, **revocation._asdict()}
+    def result(self, outcome: Revocation) -> Result:
+        changed = bool(outcome.revoked)
+        return {"status": 200, "changed": changed, **vars(outcome)}
 
 
+@extend_schema_view(get=openapi.list_team_access_tokens)
 class TeamAccessTokensView(ListMixin, ApiTokenView):
     request_serializers = {"GET": serializers.TeamAccessTokenListQuery}
     response_serializers = {"GET": serializers.TeamAccessTokenListEnvelope}
@@ -227,11 +174,7 @@ class TeamAccessTokensView(ListMixin, ApiTokenView):
     pagination_class = AccessTokenPagination
     list_name = "access_tokens"
 
-    @openapi.list_team_access_tokens
-    def get(self, request: Request) -> Response:
-        return self.list(request)
-
-    def get_queryset(self) -> QuerySet[Any]:
+    def get_queryset(self) -> QuerySet[AccessToken]:
         tokens = AccessToken.objects.filter(**self.token.scope)
         tokens = tokens.with_lineage().select_related("user_group")
         return tokens.defer("user_group__mapping", "user_group__properties")

@@ -1,40 +1,36 @@
 """The operations on bookmarks."""
 
-from collections.abc import Collection, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
 
-from django.db.models import QuerySet
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.serializers import Serializer
+from django.db.models.expressions import Combinable
+from drf_spectacular.utils import extend_schema_view
 
-from bookmarks import openapi, serializers, web_url
+from bookmarks import openapi, serializers
 from bookmarks.models import Bookmark
 from bookmarks.querysets.bulk_writes import SIZE
-from bookmarks.search import WITHOUT_INDEX, SearchPage
-from usergroups.api.envelopes import Envelope
-from usergroups.api.pagination import KeysetPagination, M, Page
+from bookmarks.search import WITHOUT_INDEX, searched_size
+from usergroups.api.envelopes import AnySerializer, Envelope
+from usergroups.api.pagination import KeysetPagination
 from usergroups.api.requests import APIRequest
-from usergroups.api.views import ListMixin
+from usergroups.api.views import CreateMixin, ListMixin
 
 from .access_token_view import BookmarkAPIView, PublicIdMixin
 
 
 class BookmarkPagination(KeysetPagination):
     size = SIZE
+    searched = WITHOUT_INDEX
 
-    def searched(self, query: Mapping[str, Any]) -> Collection[str]:
-        return WITHOUT_INDEX[query["time_field"]]
+    def searched_size(self, search: Mapping[str, object]) -> Combinable:
+        return searched_size(search)
 
-    def get_page(
-        self, queryset: QuerySet[M], search: Mapping[str, Any], **paging: Any
-    ) -> Page[M]:
-        if not search:
-            return super().get_page(queryset, search, **paging)
-        return SearchPage(queryset, search, **paging)  # type: ignore[return-value, arg-type]
+    def size_of_found(self, search: Mapping[str, object]) -> Combinable | None:
+        # The text that is searched is smaller than a page.
+        return None if "q" in search else SIZE
 
 
-class BookmarksView(ListMixin, BookmarkAPIView):
+@extend_schema_view(get=openapi.list_bookmarks, post=openapi.create_bookmark)
+class BookmarksView(ListMixin, CreateMixin, BookmarkAPIView):
     request_serializers = {
         "GET": serializers.BookmarkListQuery,
         "POST": serializers.BookmarkCreateSerializer,
@@ -47,56 +43,32 @@ class BookmarksView(ListMixin, BookmarkAPIView):
     list_name = "bookmarks"
     # loaded for the user group in the response
     large_owner_fields = {"POST": ("properties",)}
-    # A character of the parameter ``url`` may take twelve bytes, as in
-    # %F0%9F%98%80.
-    max_query_length = BookmarkAPIView.max_query_length + 12 * web_url.MAX_LENGTH
 
     def is_costly(self, request: APIRequest) -> bool:
         if self.documented_method == "GET" and {"q", "tag"} & {*request.query_params}:
             return True
         return super().is_costly(request)
 
-    @openapi.list_bookmarks
-    def get(self, request: Request) -> Response:
-        return self.list(request)
+    def fields_of(self, instance: Bookmark) -> dict[str, object]:
+        return {"user_group": self.user_group, "bookmark": instance}
 
-    @openapi.create_bookmark
-    def post(self, request: Request) -> Response:
-        serializer = self.get_valid_serializer()
-        self.perform_create(serializer)
-        bookmark = cast(Bookmark, serializer.instance)
-        data = {"user_group": self.user_group, "bookmark": bookmark}
-        if not self.created:
-            self.check_object_permissions(request, bookmark)
-            return self.respond(data, etag_of=bookmark)
-        location = self.location_of(bookmark.pk)
-        return self.respond(data, etag_of=bookmark, status=201, location=location)
-
-    def perform_create(self, serializer: Serializer[Any]) -> None:
+    def perform_create(self, serializer: AnySerializer) -> None:
         """Create the bookmark, or find the one with this URL."""
         serializer.instance, self.created = Bookmark.objects.add(
             user_group=self.user_group, **serializer.validated_data
         )
 
 
+@extend_schema_view(
+    get=openapi.get_bookmark,
+    patch=openapi.update_bookmark,
+    delete=openapi.delete_bookmark,
+)
 class BookmarkView(PublicIdMixin, BookmarkAPIView):
     model = Bookmark
-    object_name = "bookmark"
     request_serializers = {"PATCH": serializers.BookmarkUpdateSerializer}
     response_serializers = {
         "GET": serializers.BookmarkEnvelope,
         "PATCH": serializers.BookmarkEnvelope,
         "DELETE": Envelope,
     }
-
-    @openapi.get_bookmark
-    def get(self, request: Request, id: str) -> Response:
-        return self.retrieve(request)
-
-    @openapi.update_bookmark
-    def patch(self, request: Request, id: str) -> Response:
-        return self.update(request)
-
-    @openapi.delete_bookmark
-    def delete(self, request: Request, id: str) -> Response:
-        return self.destroy(request)

@@ -18,7 +18,7 @@ class ExportView(AccessTokenView):
 
     @openapi.export_bookmarks
     def get(self, request: APIRequest) -> StreamingHttpResponse:
-        filters = {**self.query}
+        filters = {**self.validated_data}
         format_name = filters.pop("format")
         disposition = f'attachment; filename="bookmarks.{format_name}"'
         options: dict[str, Any] = {

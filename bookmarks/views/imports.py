@@ -41,7 +41,7 @@ class ImportView(AccessTokenView):
             # The size is checked before the parameters.
             if format_name is None:
                 raise MissingField("format")
-            options = {**self.query}
+            options = {**self.validated_data}
             options.pop("format", None)
             report = self.store_file(file, format_name, encoding, options)
         if report.has_failed:

@@ -1,5 +1,6 @@
 """The operations of an access token on itself."""
 
+from drf_spectacular.utils import extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,7 +21,6 @@ class DescribeAccessTokenView(AccessTokenView):
         return self.respond({"token": token, "user_group": self.user_group})
 
 
+@extend_schema_view(post=openapi.rotate_access_token)
 class RotateAccessTokenView(RotateTokenView, AccessTokenView):
-    @openapi.rotate_access_token
-    def post(self, request: Request) -> Response:
-        return self.rotate(request)
+    pass

@@ -176,7 +176,7 @@ def test_bookmarks_without_a_collection_are_listed(admin_client):
     # The choice is marked, and another click removes it.
     link = f"?user_group__id__exact={bookmark.user_group.pk}"
     text = page.content.decode()
-    assert f'<a href="{link}" aria-current="true">No collection</a>' in text
+    assert f'href="{link}" aria-current="true">No collection</a>' in text
     # The search and the two other fields keep it. The choice of a collection
     # replaces it.
     assert text.count('name="collection__isnull"') == 3
@@ -218,7 +218,7 @@ def test_thousands_of_bookmarks_are_deleted_at_once(admin_client):
         select_across="1",
         index="0",
     )
-    assert "Delete 2,000 bookmarks" in page.content.decode()
+    assert "Listed</span>: <span>2,000</span>" in page.content.decode()
 
     done = confirm(admin_client, page)
 
@@ -239,7 +239,7 @@ def test_a_truncated_list_says_so(admin_client, user_group):
 
     page = admin_client.get(url("bookmarks_bookmark_changelist"))
 
-    assert "Only the first 10,000 are listed." in page.content.decode()
+    assert "10,000+ results" in page.content.decode()
 
 
 def test_the_keys_of_a_page_are_not_in_the_address_of_the_confirmation(
@@ -255,7 +255,7 @@ def test_the_keys_of_a_page_are_not_in_the_address_of_the_confirmation(
     [(address, status)] = page.redirect_chain
     assert status == 307  # The browser sends the form again.
     assert len(address) < 200
-    assert "Delete 100 bookmarks" in page.content.decode()
+    assert "Listed</span>: <span>100</span>" in page.content.decode()
     done = confirm(admin_client, page)
     assert done.redirect_chain == [(url("bookmarks_bookmark_changelist") + query, 302)]
     assert not Bookmark.objects.exists()

@@ -15,7 +15,7 @@ from django.utils.html import strip_tags
 from uuid_utils.compat import uuid7
 
 from bookmarks.models import AccessToken, Bookmark
-from tests.admin.actions import act, allow_only, log_in_with, save, url
+from tests.admin.actions import act, act_on_page, allow_only, log_in_with, save, url
 from tests.admin.test_files import EXPORT, upload
 from tests.bookmarks.factories import (
     AccessTokenFactory,
@@ -249,7 +249,7 @@ def test_the_history_has_what_operators_did(admin_client, user_group):
     bookmarks = BookmarkFactory.create_batch(2, user_group=user_group)
     act(admin_client, "bookmarks_bookmark", "delete_selected", *bookmarks)
     act(admin_client, "bookmarks_accesstoken", "revoke", token)
-    act(admin_client, "usergroups_usergroup", "reveal_token", user_group)
+    act_on_page(admin_client, "usergroups_usergroup", "reveal_token", user_group)
     query = {"user_group": user_group.pk, "format": "csv"}
     admin_client.get(EXPORT, query).getvalue()
     named = UserGroup.objects.get()

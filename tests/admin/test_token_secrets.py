@@ -146,7 +146,7 @@ def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
 
 @pytest.mark.parametrize(
     ("action", "time", "fields", "expected"),
-    [("rotate", "rotated_at", {"grace": "24"}, 12), ("revoke", "revoked_at", {}, 10)],
+    [("rotate", "rotated_at", {"grace": "24"}, 13), ("revoke", "revoked_at", {}, 10)],
 )
 def test_an_action_takes_the_same_queries_for_any_number_of_tokens(
     admin_client, action, time, fields, expected
@@ -170,8 +170,8 @@ def test_an_action_takes_the_same_queries_for_any_number_of_tokens(
 
     # Session and user. The rows, unlocked and locked. The update. The new
     # tokens, or the rows that can be revoked. The events, and Django's history in
-    # two statements. A rotation locks the owners as well, and counts their
-    # tokens. A revocation reads the successors.
+    # two statements. A rotation locks the owners, counts their tokens, and reads
+    # those that it may skip, as well. A revocation reads the successors.
     assert numbers[1:] == [expected, expected]
 
 
@@ -293,4 +293,6 @@ def test_the_confirmation_tells_who_owns_and_who_uses_the_token(admin_client):
         described
         == f"{token} · {token.team.name} · Testing · Read · Active · expires: Never"
     )
-    assert client.endswith("just now · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt;")
+    assert client.endswith(
+        "just now · 192.0.2.7 · &lt;b&gt;curl&lt;/b&gt; · used in the last 24 hours"
+    )

@@ -12,11 +12,11 @@ from django.contrib.admin.models import LogEntry
 from django.db import IntegrityError
 
 from tests.admin.actions import (
-    act,
     allow_only,
     confirm,
     log_in_with,
     open_confirmation,
+    open_confirmation_on_page,
     save,
     shown_form,
     url,
@@ -244,12 +244,13 @@ def test_a_name_that_somebody_else_changed_is_not_overwritten_by_any_form(
 def test_a_token_is_rotated_after_confirmation(admin_client, caplog):
     user_group, other = UserGroupFactory.create_batch(2)
 
-    page = open_confirmation(
+    page = open_confirmation_on_page(
         admin_client, "usergroups_usergroup", "rotate_token", user_group
     )
     assert "Dashboards that use the old token stop working." in page.content.decode()
     assert UserGroup.objects.get(pk=user_group.pk).token == user_group.token
-    act(admin_client, "usergroups_usergroup", "rotate_token", user_group)
+    done = confirm(admin_client, page)
+    assert "The dashboard token of <a href=" in done.content.decode()
 
     rotated = UserGroup.objects.get(pk=user_group.pk)
     assert rotated.token != user_group.token
@@ -296,7 +297,7 @@ def test_json_is_shown_without_permission_to_change(client):
     allow_only(client, "usergroups_usergroup", "view")
 
     page = client.get(
-        url("usergroups_usergroup_change", user_group.pk)
+        url("usergroups_usergroup_change", user_group.pk), {"edit": 1}
     ).content.decode()
 
     shown = re.findall(

@@ -39,9 +39,7 @@ def act_after_first_chunk(monkeypatch, action):
 
 
 def refusals(report):
-    """Return the line and the reason of each refused record that the report
-    lists, in the order of the file.
+    """Return the line and the reason of each refusal that the report lists, in
+    the order of the file.
     """
-    return sorted(
-        (line, refusal.reason) for refusal in report.refusals for line in refusal.lines
-    )
+    return sorted((refusal.line, refusal.reason) for refusal in report.refusals)

@@ -2,13 +2,10 @@
 files that they read and write.
 """
 
-import io
 import os
 import re
-import signal
 import stat
 from itertools import islice
-from zipfile import ZipFile
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -16,8 +13,6 @@ from django.db import OperationalError
 
 from bookmarks import exports, imports
 from bookmarks.files import EXPORT_FORMATS, read
-from bookmarks.files.records import CollectionRecord
-from bookmarks.management import progress
 from bookmarks.management.commands import export_bookmarks, import_bookmarks
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -59,7 +54,8 @@ IMPORTS = {
         [],
         [
             "1 created, 1 already existed, 2 refused.",
-            "lines 3, 5: The URL has no scheme such as https://.",
+            "line 3: The URL has no scheme such as https://. B x\n"
+            "line 5: The URL has no scheme such as https://. D x",
         ],
         {"Old", "A"},
     ),
@@ -166,83 +162,6 @@ def test_a_damaged_file_is_imported_up_to_the_damage(user_group, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "inside"), [("a.zip", "part_000000.csv"), ("A.ZIP", "Bookmarks")]
-)
-def test_the_format_of_a_zip_is_that_of_the_file_in_it(
-    user_group, tmp_path, capsys, name, inside
-):
-    content = {
-        "part_000000.csv": "url\nhttps://a/\n",
-        "Bookmarks": '{"roots": {"other": {"children": [{"url": "https://a/"}]}}}',
-    }
-    with ZipFile(tmp_path / name, "w") as archive:
-        archive.writestr(inside, content[inside])
-
-    call_command("import_bookmarks", str(tmp_path / name), *GROUP)
-
-    assert capsys.readouterr().out.startswith("1 created, 0 ")
-
-
-# Progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def progress_printed_to_stderr(monkeypatch, user_group, file, stderr):
-    """Export two bookmarks and import them, with this standard error, and
-    return what is printed to it.
-    """
-    BookmarkFactory.create_batch(2, user_group=user_group)
-    with monkeypatch.context() as patch:
-        patch.setattr("sys.stderr", stderr)
-        call_command("export_bookmarks", str(file), *GROUP)
-        call_command("import_bookmarks", str(file), *GROUP)
-    return stderr.getvalue()
-
-
-def test_the_commands_show_their_progress_on_a_terminal(
-    user_group, tmp_path, monkeypatch
-):
-    file = tmp_path / "a.csv"
-
-    printed = progress_printed_to_stderr(monkeypatch, user_group, file, Terminal())
-
-    assert "| 0/2 [" in printed
-    assert f"| 0.00/{file.stat().st_size} [" in printed
-    # The bar is removed at the end.
-    assert printed.endswith(" \r")
-
-
-def test_no_progress_is_shown_if_there_is_no_terminal(
-    user_group, tmp_path, monkeypatch
-):
-    file = tmp_path / "a.csv"
-
-    assert (
-        progress_printed_to_stderr(monkeypatch, user_group, file, io.StringIO()) == ""
-    )
-
-
-def test_no_progress_is_shown_without_tqdm(user_group, tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "tqdm", None)
-    file = tmp_path / "a.csv"
-
-    assert progress_printed_to_stderr(monkeypatch, user_group, file, Terminal()) == ""
-    assert Bookmark.objects.count() == 2
-
-
-@pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
-def test_a_missing_group_is_looked_for_in_the_other_environments(user_group, command):
-    UserGroupFactory(team=user_group.team, provided_id="x", environment="Testing")
-
-    with pytest.raises(CommandError, match=r"There is one in Testing\.$"):
-        call_command(command, *GROUP, "a.csv", "--user-group", "x")
-
-
 @pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -303,28 +222,6 @@ def test_an_import_stops_at_its_time_limit(import_file):
         CommandError, match=r"stopped after 0\.0 seconds, before line 2"
     ):
         import_file(b"url\nhttps://a/\n", "--time-limit", "0")
-
-
-def test_an_import_that_is_interrupted_ends_at_once(import_file, monkeypatch):
-    """Also if its reader loops."""
-    # A shell starts programs in the background with SIGINT ignored.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def read(*args):
-        yield CollectionRecord(1, None)
-        # A timer might interrupt a destructor, which ignores exceptions.
-        signal.raise_signal(signal.SIGINT)
-        while True:
-            yield CollectionRecord(1, None)
-
-    monkeypatch.setattr(import_bookmarks, "read", read)
-
-    try:
-        with pytest.raises(CommandError, match=r"^Interrupted\.") as error:
-            import_file(b"url\n")
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert error.value.returncode == 130
 
 
 def test_an_export_keeps_the_permissions_and_a_symbolic_link(user_group, tmp_path):

@@ -64,9 +64,9 @@ def test_markup_in_a_title_does_not_lose_a_link(written, title):
         "<!--",
         "<![foo[",
         "<!x",
-        "<? x",
-        "</ x",
-        "< x",
+        "<?x",
+        "</,x",
+        "<,x",
         "&",
     ],
 )
@@ -151,17 +151,15 @@ def test_a_file_that_ends_in_a_tag_is_reported():
     ]
 
 
-def test_a_description_is_the_note_of_its_bookmark():
-    html = f"""{BEFORE}<DT><A HREF="https://a/" TAGS="a, b">A</A>
-    <DD>First &amp; <b>second</b>
-    line of <int>
-    <DT><H3>Folder</H3>
-    <DD>A folder's description"""
+def test_a_link_in_a_description_is_a_bookmark():
+    html = (
+        '<DL><DT><A HREF="https://a/">A</A><DD>About A<A HREF="https://b/">B</A></DL>'
+    )
 
-    record = read(html)[1]
-
-    assert record.tags == ("a", "b")
-    assert record.note == "First & second\n    line of <int>"
+    assert [(record.title, record.note) for record in read(html)] == [
+        ("A", "About A"),
+        ("B", ""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -195,17 +193,6 @@ def test_a_note_that_ends_in_a_tag_does_not_lose_the_next_link():
     ]
 
 
-def test_a_link_in_a_description_is_a_bookmark():
-    html = (
-        '<DL><DT><A HREF="https://a/">A</A><DD>About A<A HREF="https://b/">B</A></DL>'
-    )
-
-    assert [(record.title, record.note) for record in read(html)] == [
-        ("A", "About A"),
-        ("B", ""),
-    ]
-
-
 def test_a_description_after_an_item_without_a_link_is_not_that_of_the_last_link():
     html = """<DL><DT><A HREF="https://a.example/">A</A><DD>About A
     <DT><A FEEDURL="https://b.example/">Feed</A><DD>About the feed</DL>"""
@@ -213,61 +200,6 @@ def test_a_description_after_an_item_without_a_link_is_not_that_of_the_last_link
     records = read(html)
 
     assert [(record.title, record.note) for record in records] == [("A", "About A")]
-
-
-def test_values_that_a_bookmark_has_no_field_for_are_reported_unless_they_are_empty_or_0():
-    html = """<DL><DT><A HREF="https://a/" ADD_DATE="1" ICON="data:," TAGS="a,b" PRIVATE="1" TOREAD="0" FEED="">A</A>
-    <DD>A <b>description</b> of A
-    <DT><A HREF='https://b/' private=0 Shortcuturl=b>B</A>
-    <DD>
-    <DT><H3>Folder</H3>
-    <DD>A folder's description
-    <DL></DL>"""
-
-    assert [record.left_out for record in read(html) if isinstance(record, Record)] == [
-        ("icon", "private"),
-        ("shortcuturl",),
-    ]
-
-
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        "<!--",
-        "<a ",
-        "<a/",
-        "<a href='",
-        "<a b=",
-        "<a b= ",
-        "<h3>",
-        "<dl>",
-        "<h3>a</h3><dl>",
-        "<dd>",
-        "&",
-        "&#",
-        "&a",
-        "&#9",
-        "<script>",
-        "<title>",
-        "</",
-        "<!",
-        "<?",
-        " ",
-        "a",
-        '"',
-        '<dt><a href="x"',
-        "</dl>",
-        "</ul>",
-    ],
-)
-@pytest.mark.parametrize(
-    "prefix",
-    ["", "<DL><DT><A HREF='https://a/'>", "<a b='", "<!--", "<script>", "<H3>"],
-)
-def test_hostile_html_is_read_in_linear_time(prefix, hostile):
-    """A quadratic reader would need a minute for each of these files."""
-    # The file has room for 25,000 of the shortest tags, such as <h3>.
-    assert len(read(prefix + hostile * (100_000 // len(hostile)))) < 25_000
 
 
 @pytest.mark.parametrize("hostile", ["&a", "a", "<b c='"])
@@ -307,23 +239,11 @@ def test_the_map_of_an_object_with_many_keys_is_not_kept():
             [("https://a/", "b"), ("https://c/", "d")],
             id="too many ends",
         ),
-        pytest.param(
-            '<A HREF=" https://a/ ">1 < 2 &amp b</A>',
-            [("https://a/", "1 < 2 & b")],
-            id="bare characters",
-        ),
         pytest.param('<A>b</A><A NAME="x">c</A>', [], id="no URL"),
         pytest.param(
             '<SCRIPT><A HREF="https://a/">b</A></SCRIPT>',
             [("https://a/", "b")],
             id="in a script",
-        ),
-        pytest.param("just text < & >", [], id="no bookmarks"),
-        pytest.param("", [], id="empty"),
-        pytest.param(
-            '<A HREF="https://a/" ADD_DATE="x" ADD_DATE="99999999999999999999">b</A>',
-            [("https://a/", "b")],
-            id="invalid dates",
         ),
     ],
 )
@@ -392,14 +312,10 @@ def collections(html):
         ),
         pytest.param("<DL><DT><H3>A</H3><DL></DL></DL>", [("A", True)], id="empty"),
         pytest.param(
-            "<DL><DT><H3>A</H3><DL>", [("A", True)], id="empty and not closed"
-        ),
-        pytest.param(
             "<DL><DT><H3>A</H3><DL><DT><H3>B</H3><DL></DL></DL></DL>",
             [("A / B", True)],
             id="empty inside",
         ),
-        pytest.param(f"<DL><DT><H3>A</H3>{LINK}</DL>", [(None, False)], id="no list"),
         pytest.param(
             f"<DL><DT><H3>A<DL>{LINK}</DL>{LINK}",
             [("A", False), (None, False)],
@@ -477,9 +393,6 @@ def title(data, encoding=None):
         ("gb2312", b"\x81\x30\x81\x30\xb0\xa1", "\x80啊"),
         ("GBK", b"\x80", "\udcff"),
         ("shift_jis", b"\x87\x40\xfa\x4a", "①Ⅰ"),
-        ("x-sjis", b"\x83\x65", "テ"),
-        ("x-mac-roman", b"\x8e", "é"),
-        ("windows-874", b"\xa1\x81", "ก\udcff"),
         ("euc-jp", b"\xc5\xec\x8f\xa2\xaf\xad\xa1", "東˘\udcff\udcff"),
         ("iso-8859-1", b"\x80\x9d", "€\udcff"),
         ("ascii", b"\xe9", "é"),
@@ -545,10 +458,8 @@ def test_a_byte_order_mark_overrides_the_given_encoding_which_overrides_the_decl
     assert title(b"\xfe\xff" + ENCODED_LINK.format("é").encode("utf-16-be")) == "é"
 
 
-def test_an_encoding_declared_after_1024_bytes_has_no_effect():
-    assert (
-        title(
-            b" " * 1010 + b"<meta charset=koi8-r>" + ENCODED_LINK.format("é").encode()
-        )
-        == "é"
-    )
+@pytest.mark.parametrize(("end", "encoding"), [(1024, "koi8-r"), (1025, "utf-8")])
+def test_a_declaration_counts_if_it_ends_with_byte_1_024(end, encoding):
+    html = b'<meta charset="koi8-r">'.rjust(end)
+
+    assert opened(html).encoding == encoding

@@ -54,14 +54,9 @@ def read_damaged(data):
         pytest.param(
             '{"version": 1, "bookmarks": [%s], "count": 1}' % OBJECT, id="bookmarks"
         ),
-        pytest.param('{"results": [%s]}' % OBJECT, id="results"),
-        pytest.param('{"items": [%s]}' % OBJECT, id="items"),
         pytest.param(
             '[{"uri": "https://example.com/", "name": "A", "type": "url", "id": 7}]',
             id="other names",
-        ),
-        pytest.param(
-            '[{"URL": "https://example.com/", "Title": "A"}]', id="upper case"
         ),
         pytest.param(
             '[{"name": {"a": 1}, "children": [%s]}]' % OBJECT,
@@ -89,21 +84,6 @@ def test_objects_may_follow_one_another():
     ]
 
 
-def test_only_objects_are_entries():
-    assert read(f'[1, "https://example.com/", null, [1], {OBJECT}]') == [
-        Record(1, URL, "A")
-    ]
-
-
-def test_json_lines_are_read_in_a_given_encoding():
-    text = '{"url": "https://a/", "title": "é"}\r\n{"url": "https://b/", "title": "ü"}'
-
-    file = io.BytesIO(text.encode("utf-16-le"))
-    records = list(FORMATS["jsonl"].read(open_text(file, "utf-16le")))
-
-    assert [(record.line, record.title) for record in records] == [(1, "é"), (2, "ü")]
-
-
 @pytest.mark.parametrize("name", ["json", "jsonl"])
 def test_entries_without_a_url_are_refused(name):
     assert read('{"title": "A"}', name) == [
@@ -118,43 +98,25 @@ def test_an_object_with_only_a_collection_stands_for_an_empty_collection(name):
 
 @pytest.mark.parametrize("name", ["json", "jsonl"])
 @pytest.mark.parametrize(
-    ("value", "collection", "left_out"),
+    ("value", "text"),
     [
-        ('{"id": 5, "name": "Work"}', "Work", ()),
-        ('{"$id": 123}', None, ("folder",)),
-        ('{"name": {"a": 1}}', None, ("folder",)),
-        ("{}", None, ()),
-        ('["Work"]', "Work", ()),
-        ('["Work", "Home"]', "Work", ("collection",)),
-        ("2024", "2024", ()),
-        ("true", None, ("folder",)),
-        ("false", None, ()),
+        ('{"$id": 123}', None),
+        ('{"name": {"a": 1}}', None),
+        ("{}", None),
+        ('{"id": 5, "name": "Work"}', "Work"),
+        ('["Work", "Home"]', "Work"),
+        ("2024", "2024"),
+        ("1.5", "1.5"),
+        ("true", None),
+        ("false", None),
     ],
 )
-def test_a_collection_that_is_not_text_does_not_cost_the_bookmark(
-    name, value, collection, left_out
-):
-    [record] = read('{"url": "https://a/", "folder": %s}' % value, name)
+def test_a_value_that_is_not_text_does_not_cost_the_bookmark(name, value, text):
+    line = '{"url": "https://a/", "folder": %s, "title": %s}'
 
-    assert (record.collection, record.left_out) == (collection, left_out)
+    [record] = read(line % (value, value), name)
 
-
-@pytest.mark.parametrize("name", ["json", "jsonl"])
-@pytest.mark.parametrize(
-    ("value", "title", "left_out"),
-    [
-        ("false", None, ()),
-        ("2024", "2024", ()),
-        ("1.5", "1.5", ()),
-        ("[true]", None, ("title",)),
-    ],
-)
-def test_a_title_that_is_not_text_does_not_cost_the_bookmark(
-    name, value, title, left_out
-):
-    [record] = read('{"url": "https://a/", "title": %s}' % value, name)
-
-    assert (record.title, record.left_out) == (title, left_out)
+    assert (record.collection, record.title) == (text, text)
 
 
 def test_a_description_is_a_title_only_in_files_of_pinboard():
@@ -165,19 +127,7 @@ def test_a_description_is_a_title_only_in_files_of_pinboard():
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "addDate",
-        "add_date",
-        "ADD-DATE",
-        "addedAt",
-        "added",
-        "createdAt",
-        "dateAdded",
-        "dateAddedUTC",
-        "Saved date",
-        "Last Interaction Date",
-    ],
+    "name", ["addDate", "add_date", "ADD-DATE", "Last Interaction Date"]
 )
 @pytest.mark.parametrize("file_format", ["json", "jsonl"])
 def test_names_of_dates_are_compared_without_case_and_separators(file_format, name):
@@ -185,7 +135,7 @@ def test_names_of_dates_are_compared_without_case_and_separators(file_format, na
 
     [record] = read(text, file_format)
 
-    assert (record.created_at, record.left_out) == ("2023-11-14", ())
+    assert record.created_at == "2023-11-14"
 
 
 @pytest.mark.parametrize("file_format", ["json", "jsonl"])
@@ -204,25 +154,7 @@ def test_names_of_dates_are_compared_without_case_and_separators(file_format, na
 def test_tags_are_read_from_lists_and_texts(file_format, more, tags):
     [record] = read('{"url": "https://a/", %s}' % more, file_format)
 
-    assert (record.tags, record.left_out) == (tags, ())
-
-
-def test_tags_of_pinboard_are_separated_by_spaces():
-    [record] = read('[{"href": "https://a/", "extended": "A", "tags": "b c,d"}]')
-
-    assert (record.note, record.tags) == ("A", ("b", "c,d"))
-
-
-@pytest.mark.parametrize("file_format", ["json", "jsonl"])
-def test_the_parts_of_a_note_are_joined_by_blank_lines(file_format):
-    more = (
-        '"highlights": [{"text": "d", "note": "e"}, {"text": "f"}], "excerpt": "c", '
-        '"description": "b", "note": "a"'
-    )
-
-    [record] = read('{"url": "https://a/", %s}' % more, file_format)
-
-    assert (record.note, record.left_out) == ("a\n\nb\n\nc\n\nd\n\ne\n\nf", ())
+    assert record.tags == tags
 
 
 def test_at_most_1000_values_of_an_array_are_read():
@@ -231,37 +163,6 @@ def test_at_most_1000_values_of_an_array_are_read():
     [record] = read('[{"url": "https://a/", "tags": %s}]' % tags)
 
     assert (len(record.tags), record.tags[-1]) == (1000, "999")
-
-
-@pytest.mark.parametrize("file_format", ["json", "jsonl"])
-def test_the_description_in_an_old_backup_of_firefox_is_a_note(file_format):
-    note = '{"name": "bookmarkProperties/description", "flags": 0, "value": "A note"}'
-    other = '{"name": "bookmarkProperties/loadInSidebar", "value": 1}'
-
-    [record] = read('{"url": "https://a/", "annos": [%s]}' % note, file_format)
-    [both] = read(
-        '{"url": "https://a/", "annos": [%s, %s]}' % (other, note), file_format
-    )
-
-    assert (record.note, record.left_out) == ("A note", ())
-    assert (both.note, both.left_out) == ("A note", ())
-
-
-@pytest.mark.parametrize("file_format", ["json", "jsonl"])
-@pytest.mark.parametrize("name", ["tags", "note", "lists"])
-def test_values_that_contain_no_text_are_reported(file_format, name):
-    [record] = read('{"url": "https://a/", "%s": true}' % name, file_format)
-
-    assert (record.tags, record.note, record.left_out) == ((), "", (name,))
-
-
-@pytest.mark.parametrize("value", ["null", "false", "0", '""', '"0"', "[]", "{}"])
-def test_empty_values_are_not_reported_as_left_out(value):
-    [record] = read(
-        '[{"url": "https://a/", "unread": %s, "more": {"a": [{"b": 1}]}}]' % value
-    )
-
-    assert record.left_out == ("more",)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +224,7 @@ def test_bookmarks_in_bookmarks_are_read_except_under_keys_such_as_annotations()
 
     assert read('[{"url": "https://example.com/", "title": "A", %s}]' % more) == [
         Record(1, "https://c/", None, "A"),
-        Record(2, URL, "A", left_out=("x", "annotations")),
+        Record(2, URL, "A"),
     ]
 
 
@@ -334,14 +235,6 @@ def test_keys_in_which_nothing_is_found_are_ignored():
     )
 
     assert read(text % OBJECT) == [Record(1, URL, "A")]
-
-
-def test_the_keys_of_an_object_are_limited():
-    text = ", ".join(f'"key {number}": 1' for number in range(1000))
-
-    [record] = read('[{%s, "url": "https://example.com/", "title": "A"}]' % text)
-
-    assert (record.url, record.title, len(record.left_out)) == (URL, "A", 100)
 
 
 # Folders
@@ -404,19 +297,6 @@ def test_folders_that_refer_to_one_another_in_a_circle_end():
     assert record.collection == "A / B / A"
 
 
-def test_folders_may_be_deep():
-    for key in ("title", "name"):
-        text = OBJECT
-        # Each folder adds an object and an array, and 250 levels are allowed.
-        for _ in range(124):
-            text = folder("F", text, key=key)
-
-        [record] = read(text)
-
-        assert record[:3] == (1, URL, "A")
-        assert record.collection.startswith("F / F / F")
-
-
 # Malformed files
 
 
@@ -426,21 +306,11 @@ def test_folders_may_be_deep():
         pytest.param("", "premature EOF", id="no end"),
         pytest.param(
             ",]",
-            'unallowed token at this point in JSON text, near example.com/", ',
+            "unallowed token at this point in JSON text",
             id="comma at the end",
         ),
         pytest.param(
             ', {"url" "https://b/"}]', "must be separated by a colon", id="no colon"
-        ),
-        pytest.param(" 1]", "after array element, I expect ',' or ']'", id="no comma"),
-        pytest.param(", x]", 'near xample.com/", "title": "A"}, x]', id="not JSON"),
-        pytest.param(
-            ', "\\x"]',
-            "occurs before a character which it may not",
-            id="not an escape",
-        ),
-        pytest.param(
-            "] nonsense", "invalid string in json text", id="nonsense at the end"
         ),
         pytest.param(", NaN]", "invalid char in json text", id="NaN"),
         pytest.param(
@@ -448,17 +318,9 @@ def test_folders_may_be_deep():
             "it contains a number that is too large",
             id="an exponent of 19 digits",
         ),
-        pytest.param(
-            ', "a\tb"]', "invalid character inside string", id="a tab in a string"
-        ),
         pytest.param(', "\ud800"]', "invalid bytes in UTF8 string", id="a surrogate"),
         pytest.param(
             b', "\xff"]', "invalid bytes in UTF8 string", id="an invalid byte"
-        ),
-        pytest.param(
-            ", " + "[" * 100_000,
-            "it is nested deeper than 250 levels",
-            id="nested arrays",
         ),
         pytest.param(
             ", " + '{"children":[' * 100_000,
@@ -475,13 +337,6 @@ def test_a_malformed_file_is_read_as_far_as_possible(rest, reason):
     assert records[0] == Record(1, URL, "A")
     assert error.startswith(UNREADABLE.format(len(records)))
     assert reason in error
-
-
-def test_an_empty_file_is_not_valid_json():
-    assert read_damaged(b"\n") == (
-        [],
-        UNREADABLE.format(0) + "parse error: premature EOF.",
-    )
 
 
 @pytest.mark.parametrize(

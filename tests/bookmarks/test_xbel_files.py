@@ -52,7 +52,6 @@ def test_the_date_and_the_description_of_a_bookmark_are_read():
     )
 
     assert (record.created_at, record.note) == ("2023-11-14", "A note")
-    assert record.left_out == ("icon",)
 
 
 def test_an_empty_folder_is_a_collection():

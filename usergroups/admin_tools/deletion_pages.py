@@ -45,6 +45,8 @@ class DeletionForm(ConfirmationForm):
         self.note = self.model_admin.deletion_note
         if self.model_admin.deletion_asks_for_name:
             self.ask_for_name()
+        # sentences about what is deleted as well
+        self.remarks: list[str] = []
         name = str(self.model_admin.opts.verbose_name_plural)
         self.counts = {name: intcomma(len(self.rows))}
         queryset: Any = self.model_admin.get_queryset(self.request)
@@ -81,6 +83,9 @@ class DeletionForm(ConfirmationForm):
         is_registered = site.is_registered(model)
         if not is_registered or can_view(site, self.request, model):
             self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
+            other = site._registry.get(model)
+            if isinstance(other, ConfirmingAdmin):
+                self.remarks += filter(None, [other.summary(dependants)])
         if is_registered and not may_delete(site, self.request, model):
             text = gettext("You do not have permission to delete: %(name)s.")
             self.refusals.append(text % {"name": model._meta.verbose_name})

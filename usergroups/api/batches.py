@@ -11,15 +11,17 @@ from typing import Any, TypeVar, cast
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
-from rest_framework.serializers import ListSerializer, Serializer
+from rest_framework.serializers import ListSerializer
 
 from .envelopes import (
+    Examples,
     FailureTypeField,
     ProblemSerializer,
+    SerializerClass,
     SuccessField,
     represent_the_same,
 )
-from .errors import MAX_PROBLEMS, failure
+from .errors import failure
 from .fields import TimestampField
 from .requests import check_fields
 
@@ -36,9 +38,9 @@ MAX_RESULTS_SIZE = 32 * 1024 * 1024
 A small batch may refer to many large objects, and load them all.
 """
 
-MIN_PROBLEMS = 2
-"""The number of errors that any item may list: its first one, and that it has
-more.
+MAX_PROBLEMS = 10
+"""The maximum number of errors of an item, so that the results of a small batch
+are not large.
 """
 
 
@@ -64,23 +66,17 @@ class FailedItem(dict[str, object]):
     failed.
 
     Its status and its body are those that a single request with this error
-    would get, except that at most ``max_problems`` errors are listed.
+    would get, except that at most MAX_PROBLEMS errors are listed.
     """
 
-    def __init__(self, error: APIException, max_problems: int = MAX_PROBLEMS) -> None:
-        body = failure(error, max_problems)
-        super().__init__(status=error.status_code, **body)
-        self.number_of_errors = len(body["errors"])
+    def __init__(self, error: APIException) -> None:
+        super().__init__(status=error.status_code, **failure(error, MAX_PROBLEMS))
 
 
 class BatchField(serializers.ListField):
     """A list of up to 1,000 items.
 
     Validation replaces each item by its validated data or by a FailedItem.
-
-    The invalid items list at most MAX_PROBLEMS errors in all, but each of them
-    at least MIN_PROBLEMS. The serializer's context tells the fields of an item
-    how many errors it may still list: ``max_problems``.
     """
 
     has_results = True
@@ -96,17 +92,11 @@ class BatchField(serializers.ListField):
         if len(data) > MAX_ITEMS:
             self.fail("max_length", max_length=MAX_ITEMS)
         items: list[object] = []
-        max_problems = MAX_PROBLEMS
         for item in data:
-            # The fields of the item stop their validation at this number.
-            cast(dict[str, object], self.context)["max_problems"] = max_problems
             try:
                 items.append(self._validated(item))
             except ValidationError as invalid:
-                result = FailedItem(invalid, max_problems)
-                items.append(result)
-                left = max_problems - result.number_of_errors
-                max_problems = max(left, MIN_PROBLEMS)
+                items.append(FailedItem(invalid))
         return items
 
     def _validated(self, item: object) -> object:
@@ -127,7 +117,7 @@ class DoneField(SuccessField):
 class ResultSerializer(serializers.Serializer[Mapping[str, object]]):
     """The result of an item of a batch."""
 
-    examples = {"status": 200}
+    examples: Examples = {"status": 200}
 
     # A subclass adds the fields of a successful result, with required=False,
     # because successful and failed results have one type: generated clients in
@@ -197,29 +187,24 @@ class ResultsField(serializers.Field[Iterable[Result], object, list[Result], obj
         return represented
 
 
-def valid(items: Iterable[T | FailedItem]) -> list[T]:
-    """Return the validated data of the valid items of a BatchField."""
-    return [item for item in items if not isinstance(item, FailedItem)]
+def valid_items(items: Iterable[T | FailedItem | Exception]) -> list[T]:
+    """Return the items that have not failed yet."""
+    return [item for item in items if not isinstance(item, (FailedItem, Exception))]
 
 
-def results(items: Iterable[object], valid_results: Iterable[Result]) -> list[Result]:
-    """Return the results of all items of a BatchField.
-
-    The result of an invalid item is the item itself, a FailedItem.
-    ``valid_results`` has the results of the valid items in their order.
-    """
-    remaining = iter(valid_results)
-    all_results: list[Result] = []
-    for item in items:
-        result = item if isinstance(item, FailedItem) else next(remaining)
-        all_results.append(result)
-    return all_results
+def with_outcomes(items: Iterable[object], outcomes: Iterable[object]) -> list[object]:
+    """Return the items with these outcomes in place of the ``valid_items``."""
+    remaining = iter(outcomes)
+    return [
+        item if isinstance(item, (FailedItem, Exception)) else next(remaining)
+        for item in items
+    ]
 
 
 @cache
 def with_serializer(
-    answer: type[Serializer[Any]], serializer: type[Serializer[Any]]
-) -> type[Serializer[Any]]:
+    answer: SerializerClass, serializer: SerializerClass
+) -> SerializerClass:
     """Return an envelope in which ``serializer`` takes the place of that of the
     same objects, also in lists and in results of batches.
 

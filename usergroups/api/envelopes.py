@@ -19,7 +19,11 @@ from rest_framework.serializers import Serializer
 
 from .errors import Failure, Problem
 
-SerializerClass = type[Serializer[Any]]
+AnySerializer = Serializer[Any]
+SerializerClass = type[AnySerializer]
+
+Examples = Mapping[str, object]
+"""Examples of the values of a serializer's fields, its attribute ``examples``."""
 
 
 @extend_schema_field({"type": "integer", "enum": [1]}, "UsergroupsSucceeded")
@@ -29,6 +33,9 @@ class SuccessField(serializers.Field[object, object, int, object]):
     def __init__(self, **kwargs: Any) -> None:
         # "*", because the serialized dict has no such key
         super().__init__(source="*", **kwargs)
+
+    def get_attribute(self, instance: object) -> object:
+        return instance
 
     def to_representation(self, value: object) -> int:
         return 1
@@ -41,7 +48,7 @@ class Envelope(serializers.Serializer[Mapping[str, object]]):
     success = SuccessField()
 
 
-def represent_the_same(nested: type, serializer: type[Serializer[Any]]) -> bool:
+def represent_the_same(nested: type, serializer: SerializerClass) -> bool:
     """Return whether ``serializer`` is for the objects of a nested serializer,
     and changes their representation.
     """

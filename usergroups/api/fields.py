@@ -59,6 +59,14 @@ class OfRow:
         return getattr(instance, self.source)  # type: ignore[attr-defined]
 
 
+class TextOfRow(OfRow, serializers.CharField):
+    """A text of a row."""
+
+
+class IntegerOfRow(OfRow, serializers.IntegerField):
+    """An integer of a row."""
+
+
 class StrictBooleanField(serializers.BooleanField):
     """The JSON value true or false.
 
@@ -137,6 +145,6 @@ class StoredObjectField(ObjectField):
     def get_attribute(self, instance: models.Model) -> Any:
         return stored_text(instance, str(self.source))
 
-    def to_representation(self, value: Any) -> Any:
+    def to_representation(self, value: str) -> orjson.Fragment:  # type: ignore[override]
         # Fragment refuses subclasses of str such as JSONText.
         return orjson.Fragment(value.encode())

@@ -307,8 +307,8 @@ class OperationSchema(AutoSchema):
 
     def _map_serializer(self, serializer: Any, *args: Any, **kwargs: Any) -> Schema:
         """Describe the fields of a serializer, with the examples of its class."""
-        schema: Schema = super()._map_serializer(serializer, *args, **kwargs)
-        examples = examples_of(type(force_instance(serializer)))
+        schema: Schema = super()._map_serializer(serializer, *args, **kwargs)  # type: ignore[no-untyped-call]
+        examples = examples_of(type(force_instance(serializer)))  # type: ignore[no-untyped-call]
         for name, described in schema.get("properties", {}).items():
             # In OpenAPI 3.0, a reference has nothing beside it.
             if name in examples and "$ref" not in described:

@@ -1,9 +1,9 @@
 """Keyset pagination by time of creation or of the last change.
 
 Every page costs the same, because the query starts at the row whose position
-the cursor holds. A list declares its parameters in a PageQuery, and QueryFilter
-filters by them. KeysetPagination is the paginator of views, and makes a Page,
-or a ScanPage for a condition that no index supports.
+the cursor holds. A list declares its parameters in a PageQuery. QueryFilter
+filters by them, and KeysetPagination, the paginator of views, by those that no
+index supports.
 """
 
 import hashlib
@@ -11,12 +11,12 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.lookups import (
     GreaterThan,
@@ -33,10 +33,10 @@ from rest_framework.filters import BaseFilterBackend
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 
-from usergroups.db.bounded_reads import compare_positions, number_to_read
+from usergroups.db.bounded_reads import Comparison, compare_positions, number_to_read
 
 from . import strict_json
-from .envelopes import Envelope
+from .envelopes import Envelope, Examples
 
 if TYPE_CHECKING:
     from .views import ListMixin
@@ -81,17 +81,13 @@ class Cursor(NamedTuple):
 
     def encode(self) -> str:
         """Return the cursor as text for a URL."""
-        until = None
-        if self.until is not None:
-            until = text_of_time(self.until)
-        values = [
-            self.list_digest,
-            text_of_time(self.time),
-            text_of_key(self.key),
-            self.backwards,
-            until,
+        key = self.key.hex() if isinstance(self.key, bytes) else str(self.key)
+        # The database connection may have another time zone.
+        time, until = [
+            time and time.astimezone(UTC).isoformat()
+            for time in (self.time, self.until)
         ]
-        text = json.dumps(values)
+        text = json.dumps([self.list_digest, time, key, self.backwards, until])
         # ``decode`` adds the padding again.
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
@@ -99,7 +95,8 @@ class Cursor(NamedTuple):
     def decode(cls, text: str, key_type: Callable[[str], Key]) -> "Cursor":
         """Return the cursor, with its key converted by ``key_type``.
 
-        Raises ValueError if the text is not one that ``encode`` returns.
+        Raises ValueError, OverflowError or ValidationError if the text is not
+        one that ``encode`` returns.
         """
         # Base64 has blocks of four characters.
         padding = "=" * (-len(text) % 4)
@@ -107,35 +104,18 @@ class Cursor(NamedTuple):
         match values:
             case [str(list_digest), str(time), str(key), bool(backwards), until]:
                 if until is not None:
-                    until = parse_time(until)
+                    until = datetime.fromisoformat(str(until))
                 cursor = cls(
-                    parse_time(time), key_type(key), backwards, until, list_digest
+                    datetime.fromisoformat(time),
+                    key_type(key),
+                    backwards,
+                    until,
+                    list_digest,
                 )
                 # Base64, JSON, times and keys have other spellings.
                 if cursor.encode() == text:
                     return cursor
         raise ValueError("Not a cursor.")
-
-
-def text_of_time(time: datetime) -> str:
-    """Return the time in UTC, as ``parse_time`` reads it."""
-    # The database connection may have another time zone.
-    return time.astimezone(UTC).isoformat()
-
-
-def text_of_key(key: Key) -> str:
-    """Return the text of a key, that of bytes in hexadecimal."""
-    if isinstance(key, bytes):
-        return key.hex()
-    return str(key)
-
-
-def parse_time(text: object) -> datetime:
-    """Return the time. Raises ValueError if the text is not a time in UTC."""
-    time = datetime.fromisoformat(str(text))
-    if time.tzinfo != UTC:
-        raise ValueError("Not a time in UTC.")
-    return time
 
 
 class CursorField(serializers.CharField):
@@ -158,15 +138,20 @@ class CursorField(serializers.CharField):
     def to_internal_value(self, data: str) -> Cursor:  # type: ignore[override]
         try:
             return Cursor.decode(data, self.key_type)
-        except (ValueError, ValidationError):
+        except (ValueError, OverflowError, ValidationError):
             self.fail("invalid")
 
 
 PAGING = frozenset({"limit", "cursor", "order", "time_field", "list_digest"})
-"""What a validated PageQuery has for the paginator, besides SINCE."""
+"""What a validated PageQuery has besides filters."""
 
-SINCE = {CREATED: "created_since", UPDATED: "updated_since", DELETED: "since"}
-"""The name of the parameter that bounds each time field from below."""
+LOOKUPS = {
+    "created_since": "created_at__gte",
+    "updated_since": "updated_at__gte",
+    "since": "deleted_at__gte",
+    "expires_before": "expires_at__lt",
+}
+"""The lookups of filters whose names are not those of fields."""
 
 
 class Order(models.TextChoices):
@@ -177,7 +162,7 @@ class Order(models.TextChoices):
 class PageQuery(serializers.Serializer[None]):
     """The query parameters of a list. Each list has a subclass of its own."""
 
-    examples = {"limit": 50, "order": "newest"}
+    examples: Examples = {"limit": 50, "order": "newest"}
 
     # A subclass adds its ``cursor``.
     order = serializers.ChoiceField(
@@ -190,12 +175,12 @@ class PageQuery(serializers.Serializer[None]):
 
     @classmethod
     def condition(cls, name: str, value: Any) -> models.Q:
-        """Return the condition of a filter: by default, that the field of this
-        name has the value.
+        """Return the condition of a filter: by default, one of LOOKUPS, or that
+        the field of this name has the value.
         """
-        return models.Q(**{name: value})
+        return models.Q(**{LOOKUPS.get(name, name): value})
 
-    def time_field(self, query: dict[str, Any]) -> str:
+    def time_field(self, query: Mapping[str, object]) -> str:
         """Return the field by which the list is ordered."""
         if "updated_since" in query:
             return UPDATED
@@ -213,7 +198,7 @@ class PageQuery(serializers.Serializer[None]):
         time_field = self.time_field(query)
         return {**query, "time_field": time_field, "list_digest": list_digest}
 
-    def list_digest(self, query: dict[str, Any]) -> str:
+    def list_digest(self, query: Mapping[str, object]) -> str:
         """Return eight hexadecimal digits that differ between lists, orders
         and filters, for validated fields.
         """
@@ -246,216 +231,6 @@ class PageEnvelope(Envelope):
     )
 
 
-class Page(Generic[M]):
-    """Up to ``limit`` rows of ``queryset``, starting at ``cursor``.
-
-    ``key`` names a field whose values are unique in the queryset.
-
-    The rows are ordered by (time_field, key), the newest first unless
-    ``order`` is "oldest". A client that follows ``next`` therefore gets each
-    row that existed at the start exactly once, even if others insert rows
-    meanwhile, unless the row's time is changed. A list that begins with the
-    oldest rows might never end, because new rows come last. It therefore omits
-    rows whose time is after that of its first page, which the cursor holds.
-
-    Rows whose time is before ``since`` are omitted as well.
-
-    ``list_digest`` is that of the PageQuery. The cursors of the adjacent pages
-    hold it.
-
-    ``size`` is the number of bytes of the large fields of a row. The page ends
-    before they exceed MAX_PAGE_SIZE in total, but has at least one row. Without
-    it, 200 rows must be smaller than that.
-    """
-
-    def __init__(
-        self,
-        queryset: QuerySet[M],
-        key: str,
-        limit: int,
-        cursor: Cursor | None = None,
-        order: str = Order.NEWEST,
-        *,
-        list_digest: str,
-        time_field: str = CREATED,
-        since: datetime | None = None,
-        size: Combinable | None = None,
-    ) -> None:
-        self.key = key
-        self.list_digest = list_digest
-        self.time_field = time_field
-        self.since = since
-        self.size = size
-        self.cursor = cursor
-        self.backwards = cursor is not None and cursor.backwards
-        oldest_first = order == Order.OLDEST
-        # A page before the cursor is read in the opposite order.
-        self.ascending = oldest_first != self.backwards
-        self.until = None
-        if oldest_first:
-            self.until = self._time_of_first_page()
-        ordered = self._ordered(queryset)
-        # The positions before and after the page, in the order of the query.
-        self.items, after = self.select(ordered, limit)
-        before = self._position_before_page(after)
-        if self.backwards:
-            self.items.reverse()
-            self.next = before
-            self.previous = after
-        else:
-            self.next = after
-            self.previous = before
-
-    def _time_of_first_page(self) -> datetime:
-        """Return the time of the request for the first page, which the cursor
-        of a later page holds.
-        """
-        if self.cursor is not None and self.cursor.until is not None:
-            return self.cursor.until
-        return timezone.now()
-
-    def _ordered(self, queryset: QuerySet[M]) -> QuerySet[M]:
-        """Return the rows of the list that come after the cursor, ordered."""
-        # Read all queries from one database. Otherwise, a router might choose
-        # another one for each.
-        rows = queryset.using(queryset.db)
-        if self.since is not None:
-            rows = rows.filter(**{f"{self.time_field}__gte": self.since})
-        if self.until is not None:
-            rows = rows.filter(**{f"{self.time_field}__lte": self.until})
-        if self.cursor is not None:
-            position = (self.cursor.time, self.cursor.key)
-            comes_after = GreaterThan if self.ascending else LessThan
-            names = (self.time_field, self.key)
-            rows = rows.filter(
-                compare_positions(rows.model, names, position, comes_after)
-            )
-        if self.ascending:
-            return rows.order_by(self.time_field, self.key)
-        return rows.order_by(f"-{self.time_field}", f"-{self.key}")
-
-    def _position_before_page(self, after: Position | None) -> Position | None:
-        """Return the position at which the page before this one begins, in the
-        opposite order, or None if there is no such page.
-
-        ``after`` is the position at which the next page begins.
-        """
-        if self.cursor is None:
-            return None
-        if self.items:
-            return self._position(self.items[0])
-        if after is not None:
-            return after
-        # The page is empty, because no row comes after the cursor. The page
-        # before it therefore begins at the end of the list.
-        last_time = LATEST if self.ascending else EARLIEST
-        return last_time, self.cursor.key
-
-    def select(
-        self, ordered: QuerySet[M], limit: int
-    ) -> tuple[list[M], Position | None]:
-        """Return the rows of the page, at most ``limit``, and the position at
-        which the next page begins, or None if no row follows.
-
-        A subclass that searches only some rows may return fewer, with the
-        position of the last row that it has searched.
-        """
-        if self.size is None:
-            # One row more shows that more rows follow the page.
-            rows = list(ordered[: limit + 1])
-            items = rows[:limit]
-            has_more = len(rows) > limit
-        else:
-            number, has_more = number_to_read(ordered, self.size, limit, MAX_PAGE_SIZE)
-            # without a statement if there are none
-            items = list(ordered[:number]) if number else []
-        if not (items and has_more):
-            return items, None
-        return items, self._position(items[-1])
-
-    def links(self, request: Request) -> dict[str, str | None]:
-        """Return the URLs of the next and the previous page, or None."""
-        return {
-            "next": self._link(request, self.next, False),
-            "previous": self._link(request, self.previous, True),
-        }
-
-    def _position(self, item: M) -> Position:
-        return getattr(item, self.time_field), getattr(item, self.key)
-
-    def _link(
-        self, request: Request, position: Position | None, backwards: bool
-    ) -> str | None:
-        """Return the absolute URL of the request with a cursor at this
-        position, or None without a position.
-        """
-        if position is None:
-            return None
-        cursor = Cursor(*position, backwards, self.until, self.list_digest)
-        parameters = request.query_params.copy()
-        parameters["cursor"] = cursor.encode()
-        query = urlencode(parameters, doseq=True)
-        return request.build_absolute_uri(f"{escape_uri_path(request.path)}?{query}")
-
-
-class KeysetPagination(BasePagination):
-    """Selects the page that the view's ``query`` asks for.
-
-    The query is that of a PageQuery. A host's subclass may set the limits.
-    """
-
-    default_limit = 50
-    max_limit = 200
-    key = "id"
-    """A field whose values are unique in the list."""
-    size: Combinable | None = None
-    """The size of a row, if rows may be large: a page ends at 2 MiB."""
-
-    def searched(self, query: Mapping[str, Any]) -> Collection[str]:
-        """Return the names of the filters that ``get_page`` applies, because
-        no index supports them in the order of the list.
-        """
-        return ()
-
-    def parameters(self, query: Mapping[str, Any]) -> Collection[str]:
-        """Return the names of the parameters that the paginator takes."""
-        return {*PAGING, SINCE[query["time_field"]], *self.searched(query)}
-
-    def paginate_queryset(  # type: ignore[override]
-        self, queryset: QuerySet[M], request: Request, view: Any
-    ) -> list[M]:
-        query = view.query
-        search = {}
-        for name in self.searched(query):
-            if name in query:
-                search[name] = query[name]
-        limit = query.get("limit", self.default_limit)
-        self.request = request
-        self.page = self.get_page(
-            queryset,
-            search,
-            limit=min(limit, self.max_limit),
-            cursor=query.get("cursor"),
-            order=Order(query["order"]),
-            time_field=query["time_field"],
-            list_digest=query["list_digest"],
-            since=query.get(SINCE[query["time_field"]]),
-        )
-        return self.page.items
-
-    def get_page(
-        self, queryset: QuerySet[M], search: Mapping[str, Any], **paging: Any
-    ) -> Page[M]:
-        """Return the page, with the rows that match ``search``, which has the
-        values of ``searched()``. ``paging`` are arguments of the page.
-        """
-        return Page(queryset, self.key, size=self.size, **paging)
-
-    def links(self) -> dict[str, str | None]:
-        """Return the URLs of the next and the previous page, or None."""
-        return self.page.links(self.request)
-
-
 MAX_SCANNED = 5_000
 """The maximum number of rows that one call searches.
 
@@ -466,81 +241,209 @@ MAX_SCANNED_SIZE = 2_000_000
 """The maximum number of bytes of text that one call searches."""
 
 
-class ScanPage(Page[M]):
-    """A page of the rows that meet ``condition``, which no index supports in
-    the order of the list.
+class KeysetPagination(BasePagination):
+    """Selects the page that the view's query, that of a PageQuery, asks for.
 
-    ``searched_size`` is the number of bytes to search in a row. A call searches a
-    limited number of rows and amount of text. The page may therefore have
-    fewer rows than its limit, even none, although a next page exists.
+    The rows are ordered by (time_field, key), the newest first unless
+    ``order`` is "oldest". A client that follows ``next`` therefore gets each
+    row that existed at the start exactly once, even if others insert rows
+    meanwhile, unless the row's time is changed. A list that begins with the
+    oldest rows might never end, because new rows come last. It therefore omits
+    rows whose time is after that of its first page, which the cursor holds.
+
+    A search by filters that no index supports searches a limited number of
+    rows and amount of text in each call. A page may therefore have fewer rows
+    than its limit, even none, although a next page exists.
+
+    A host's subclass may set the limits.
     """
 
-    def __init__(
-        self,
-        queryset: QuerySet[M],
-        key: str,
-        *,
-        condition: Any,
-        searched_size: Combinable,
-        **position: Any,
-    ) -> None:
-        self.condition = condition
-        self.searched_size = searched_size
-        super().__init__(queryset, key, **position)
+    default_limit = 50
+    max_limit = 200
+    key = "id"
+    """A field whose values are unique in the list."""
+    size: Combinable | None = None
+    """The number of bytes of the large fields of a row.
 
-    def select(
-        self, ordered: QuerySet[M], limit: int
+    The page ends before they exceed MAX_PAGE_SIZE in total, but has at least
+    one row. Without it, 200 rows must be smaller than that.
+    """
+    searched: ClassVar[Mapping[str, Collection[str]]] = {}
+    """By time field, the filters that no index supports in its order."""
+
+    def searched_size(self, search: Mapping[str, object]) -> Combinable:
+        """Return the number of bytes to search in a row by these filters."""
+        return Value(0)
+
+    def paginate_queryset(  # type: ignore[override]
+        self, queryset: QuerySet[M], request: Request, view: "ListMixin"
+    ) -> list[M]:
+        query = view.validated_data
+        self.request = request
+        self.cursor: Cursor | None = query.get("cursor")
+        self.time_field = query["time_field"]
+        self.list_digest = query["list_digest"]
+        backwards = self.cursor is not None and self.cursor.backwards
+        oldest_first = Order(query["order"]) is Order.OLDEST
+        # A page before the cursor is read in the opposite order.
+        self.ascending = oldest_first != backwards
+        self.until = None
+        if oldest_first:
+            self.until = getattr(self.cursor, "until", None) or timezone.now()
+        limit = min(query.get("limit", self.default_limit), self.max_limit)
+        names = self.searched.get(self.time_field, ())
+        search = {name: query[name] for name in names if name in query}
+        ordered = self._ordered(queryset)
+        if search:
+            found = ordered.filter(*conditions(view, search))
+            items, after = self._search(ordered, found, limit, search)
+        else:
+            items, after = self._select(ordered, limit, self.size)
+        before = self._position_before_page(items, after)
+        if backwards:
+            items.reverse()
+        self.next = before if backwards else after
+        self.previous = after if backwards else before
+        return items
+
+    def links(self) -> dict[str, str | None]:
+        """Return the URLs of the next and the previous page, or None."""
+        return {
+            "next": self._link(self.next, False),
+            "previous": self._link(self.previous, True),
+        }
+
+    def _ordered(self, queryset: QuerySet[M]) -> QuerySet[M]:
+        """Return the rows of the list that come after the cursor, ordered."""
+        # Read all queries from one database. Otherwise, a router might choose
+        # another one for each.
+        rows = queryset.using(queryset.db)
+        if self.until is not None:
+            rows = rows.filter(**{f"{self.time_field}__lte": self.until})
+        if self.cursor is not None:
+            position = (self.cursor.time, self.cursor.key)
+            comes_after = GreaterThan if self.ascending else LessThan
+            rows = self._compared(rows, position, comes_after)
+        if self.ascending:
+            return rows.order_by(self.time_field, self.key)
+        return rows.order_by(f"-{self.time_field}", f"-{self.key}")
+
+    def _compared(
+        self, rows: QuerySet[M], position: Position, lookup: Comparison
+    ) -> QuerySet[M]:
+        names = (self.time_field, self.key)
+        return rows.filter(compare_positions(rows.model, names, position, lookup))
+
+    def _position_before_page(
+        self, items: list[M], after: Position | None
+    ) -> Position | None:
+        """Return the position at which the page before this one begins, in the
+        opposite order, or None if there is no such page.
+
+        ``after`` is the position at which the next page begins.
+        """
+        if self.cursor is None:
+            return None
+        if items:
+            return self._position(items[0])
+        if after is not None:
+            return after
+        # The page is empty, because no row comes after the cursor. The page
+        # before it therefore begins at the end of the list.
+        last_time = LATEST if self.ascending else EARLIEST
+        return last_time, self.cursor.key
+
+    def _select(
+        self, ordered: QuerySet[M], limit: int, size: Combinable | None
     ) -> tuple[list[M], Position | None]:
-        """Return up to ``limit`` rows that meet the condition, among those
+        """Return the rows of the page, and the position at which the next page
+        begins, or None if no row follows.
+        """
+        if size is None:
+            # One row more shows that more rows follow the page.
+            rows = list(ordered[: limit + 1])
+            items = rows[:limit]
+            has_more = len(rows) > limit
+        else:
+            number, has_more = number_to_read(ordered, size, limit, MAX_PAGE_SIZE)
+            # without a statement if there are none
+            items = list(ordered[:number]) if number else []
+        if not (items and has_more):
+            return items, None
+        return items, self._position(items[-1])
+
+    def _search(
+        self,
+        ordered: QuerySet[M],
+        found: QuerySet[M],
+        limit: int,
+        search: Mapping[str, object],
+    ) -> tuple[list[M], Position | None]:
+        """Return what ``_select`` returns for the rows in ``found`` among those
         that this call may scan.
 
         The next page begins after them or, if no more have been found, after
         the last row that this call may scan.
         """
-        found = ordered.filter(self.condition)
-        last_scanned = self._last_scanned(ordered)
+        # Fetch only the sizes first. Fetching 5,000 positions, too, would take
+        # longer than a search for a common text.
+        number, has_more = number_to_read(
+            ordered, self.searched_size(search), MAX_SCANNED, MAX_SCANNED_SIZE
+        )
+        last_scanned = None
+        if has_more:
+            positions = ordered.values_list(self.time_field, self.key)
+            # None if that row has been deleted meanwhile.
+            last_scanned = positions[number - 1 : number].first()
         if last_scanned is not None:
             # PostgreSQL cannot use an index for the negation of a row
             # comparison, so do not exclude() the rows after the last one.
             up_to = LessThanOrEqual if self.ascending else GreaterThanOrEqual
-            names = (self.time_field, self.key)
-            found = found.filter(
-                compare_positions(ordered.model, names, last_scanned, up_to)
-            )
-        rows, after = super().select(found, limit)
-        return rows, after or last_scanned
+            found = self._compared(found, last_scanned, up_to)
+        items, after = self._select(found, limit, self.size_of_found(search))
+        return items, after or last_scanned
 
-    def _last_scanned(self, ordered: QuerySet[M]) -> Position | None:
-        """Return the position of the last row that this page may scan, or None
-        if it may scan all of them.
+    def size_of_found(self, search: Mapping[str, object]) -> Combinable | None:
+        """Return the ``size`` of a row that a search by these filters finds."""
+        return self.size
+
+    def _position(self, item: M) -> Position:
+        return getattr(item, self.time_field), getattr(item, self.key)
+
+    def _link(self, position: Position | None, backwards: bool) -> str | None:
+        """Return the absolute URL of the request with a cursor at this
+        position, or None without a position.
         """
-        # Fetch only the sizes first. Fetching 5,000 positions, too, would take
-        # longer than a search for a common text.
-        number, has_more = number_to_read(
-            ordered, self.searched_size, MAX_SCANNED, MAX_SCANNED_SIZE
-        )
-        if not has_more:
+        if position is None:
             return None
-        positions = ordered.values_list(self.time_field, self.key)
-        # None if that row has been deleted meanwhile.
-        return positions[number - 1 : number].first()
+        cursor = Cursor(*position, backwards, self.until, self.list_digest)
+        parameters = self.request.query_params.copy()
+        parameters["cursor"] = cursor.encode()
+        query = urlencode(parameters, doseq=True)
+        path = escape_uri_path(self.request.path)
+        return self.request.build_absolute_uri(f"{path}?{query}")
 
 
 class QueryFilter(BaseFilterBackend):
     """Filters by each parameter that the view's query serializer, a PageQuery,
-    declares and that its paginator does not take.
+    declares and by which its paginator does not search.
     """
 
     def filter_queryset(  # type: ignore[override]  # DRF's is any view
         self, request: Request, queryset: QuerySet[M], view: "ListMixin"
     ) -> QuerySet[M]:
-        taken = cast(KeysetPagination, view.paginator).parameters(view.query)
-        query_class = cast(type[PageQuery], view.request_serializers["GET"])
-        conditions = [
-            query_class.condition(name, value)
-            for name, value in view.query.items()
-            if name not in taken
-        ]
-        if not conditions:
+        query = view.validated_data
+        searched = view.paginator.searched.get(query["time_field"], ())
+        filters = query.keys() - PAGING - {*searched}
+        if not filters:
             return queryset
-        return queryset.filter(*conditions)
+        return queryset.filter(*conditions(view, filters))
+
+
+def conditions(view: "ListMixin", names: Collection[str]) -> list[models.Q]:
+    """Return the conditions of the filters of the view's query with these
+    names.
+    """
+    query_class = cast(type[PageQuery], view.request_serializers["GET"])
+    query = view.validated_data
+    return [query_class.condition(name, query[name]) for name in names]

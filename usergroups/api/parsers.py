@@ -5,12 +5,10 @@ batches. Imports of files call ``read_chunks``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
 
 from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
-from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from . import conf, strict_json
@@ -93,14 +91,8 @@ def _check_encoding(request: APIRequest) -> None:
         raise UnsupportedEncoding(encoding)
 
 
-R = TypeVar("R", bound=BaseRenderer)
-
-
-class JSONNegotiation(BaseContentNegotiation):
-    """Select the parser by the exact media type, without parameters.
-
-    Views have one renderer, so Accept is ignored.
-    """
+class JSONNegotiation(DefaultContentNegotiation):
+    """Select the parser by the exact media type, without parameters."""
 
     def select_parser(
         self, request: Request, parsers: Iterable[BaseParser]
@@ -110,15 +102,6 @@ class JSONNegotiation(BaseContentNegotiation):
             if parser.media_type == media_type:
                 return parser
         return None
-
-    def select_renderer(
-        self,
-        request: Request,
-        renderers: Iterable[R],
-        format_suffix: str | None = None,
-    ) -> tuple[R, str]:
-        renderer = next(iter(renderers))
-        return renderer, renderer.media_type
 
 
 class TooManyValuesInBody(ParseError):

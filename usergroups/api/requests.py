@@ -5,10 +5,11 @@ BaseAPIView makes an APIRequest in place of DRF's request.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from ipaddress import IPv6Address, ip_address
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
@@ -27,10 +28,9 @@ from rest_framework.exceptions import (
 )
 from rest_framework.fields import get_error_detail
 from rest_framework.request import Request
-from rest_framework.serializers import Serializer
 
 from . import conf
-from .envelopes import represent_the_same
+from .envelopes import AnySerializer, SerializerClass, represent_the_same
 from .errors import MAX_PROBLEMS, BadRequest
 from .limits import Deadline
 from .strict_json import check_storable
@@ -136,12 +136,6 @@ class APIRequest(Request):
         return parameters
 
 
-def check_query_length(request: Request, limit: int) -> None:
-    """Raise ParseError if the query string is longer than ``limit`` bytes."""
-    if len(request.META.get("QUERY_STRING", "")) > limit:
-        raise ParseError(f"The query string is longer than {limit} bytes.")
-
-
 class RepeatedParameter(ValidationError):
     """The query string has a parameter more than once that takes one value."""
 
@@ -169,13 +163,13 @@ def check_names(names: Iterable[str], known: Collection[str], kind: str) -> None
 
     ``kind`` is PARAMETER or FIELD.
     """
-    unknown = [name for name in names if name not in known]
+    unknown = [*filterfalse(known.__contains__, names)]
     if unknown:
         # One more than a response may have shows that there are too many.
         raise UnknownName(unknown[: MAX_PROBLEMS + 1], known, kind)
 
 
-def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> None:
+def check_fields(data: Mapping[str, object], serializer: AnySerializer) -> None:
     """Raise ValidationError for fields with values that cannot be stored, or
     else for fields that the serializer does not know, because a misspelt one
     must not be lost.
@@ -183,9 +177,15 @@ def check_fields(data: Mapping[str, object], serializer: Serializer[Any]) -> Non
     # A parser of the host may return anything.
     if not isinstance(data, dict):
         raise ParseError(NOT_AN_OBJECT)
-    problems = _unstorable_fields(data, serializer)
-    if problems:
-        raise ValidationError(problems)
+    values = {**data}
+    for name in data:
+        # A BatchField reports the errors of its items in their results.
+        if hasattr(serializer.fields.get(name), "has_results"):
+            values[name] = None
+    try:
+        check_storable(values)
+    except DjangoValidationError:
+        raise ValidationError(_unstorable_fields(values)) from None
     view = serializer.context.get("view")
     represented = view.get_serializer_class() if view is not None else None
     check_names(data, known_fields(type(serializer), represented), FIELD)
@@ -196,7 +196,7 @@ NOT_AN_OBJECT = "The body is not a JSON object."
 
 @cache
 def known_fields(
-    serializer: type[Serializer[Any]], represented: type[Serializer[Any]] | None = None
+    serializer: SerializerClass, represented: SerializerClass | None = None
 ) -> Mapping[str, object]:
     """Return the fields that a body of this class may have, by name.
 
@@ -206,7 +206,7 @@ def known_fields(
     serializer of the view, if it is for the same object.
     """
     fields = {**serializer().fields}
-    answer: type[Serializer[Any]] | None = getattr(serializer, "answer", None)
+    answer: SerializerClass | None = getattr(serializer, "answer", None)
     if answer is not None:
         fields = {**answer().fields, **fields}
         if represented is not None and represent_the_same(answer, represented):
@@ -214,50 +214,19 @@ def known_fields(
     return dict(sorted(fields.items()))
 
 
-def _unstorable_fields(
-    data: Mapping[str, object], serializer: Serializer[Any]
-) -> dict[str, list[ErrorDetail]]:
-    """Return an error for each path whose value cannot be stored, but stop
-    after more errors than a response may have.
-
-    A path has the names of a field and of a key or an item in it. Paths are not
-    longer, so that a long key is in only a few of them.
+def _unstorable_fields(values: Mapping[str, object]) -> dict[str, Any]:
+    """Return an error for each field whose name or value cannot be stored, but
+    stop after more errors than a response may have.
     """
-    # A BatchField reports the errors of its items in their results.
-    values = [
-        (name, None if hasattr(serializer.fields.get(name), "has_results") else value)
-        for name, value in data.items()
-    ]
-    problems: dict[str, list[ErrorDetail]] = {}
-    try:
-        check_storable(dict(values))
-    except DjangoValidationError:
-        for path, value in _values_by_path(values):
-            try:
-                check_storable(value)
-            except DjangoValidationError as error:
-                problems[path] = get_error_detail(error)
-            if len(problems) > MAX_PROBLEMS:
-                break
+    problems: dict[str, Any] = {}
+    for name, value in values.items():
+        try:
+            check_storable({name: value})
+        except DjangoValidationError as error:
+            problems[name] = get_error_detail(error)
+        if len(problems) > MAX_PROBLEMS:
+            break
     return problems
-
-
-def _values_by_path(
-    values: Iterable[tuple[str, object]],
-) -> Iterator[tuple[str, object]]:
-    """Yield the keys and values of an object, and those directly in its
-    values, with their paths.
-    """
-    for name, value in values:
-        yield name, name
-        if isinstance(value, dict):
-            for key, item in value.items():
-                yield f"{name}.{key}", {key: item}
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                yield f"{name}.{index}", item
-        else:
-            yield name, value
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

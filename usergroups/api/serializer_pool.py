@@ -4,15 +4,17 @@ import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rest_framework.serializers import Serializer
+
+from .envelopes import AnySerializer, SerializerClass
 
 
 class Pooled(NamedTuple):
     """A serializer with the state in which it was created."""
 
-    serializer: Serializer[Any]
+    serializer: AnySerializer
     state: Mapping[str, object]
 
 
@@ -26,17 +28,29 @@ class SerializerPool(threading.local):
     def __init__(self) -> None:
         self._free: dict[tuple[type, bool], list[Pooled]] = defaultdict(list)
 
-    def take(self, serializer_class: type[Serializer[Any]], partial: bool) -> Pooled:
-        """Return a serializer of this class that nobody else uses until it is
-        given back.
+    def take(
+        self,
+        taken: list[Pooled],
+        serializer_class: SerializerClass,
+        context: Mapping[str, object],
+        partial: bool = False,
+    ) -> AnySerializer:
+        """Return a serializer of this class, and add it to those that are
+        ``taken``: nobody else uses it until it is given back.
         """
+        if not is_reusable(serializer_class):
+            return serializer_class(context=context, partial=partial)
         free = self._free[serializer_class, partial]
-        if free:
-            return free.pop()
-        serializer = serializer_class(partial=partial)
-        # Create the fields now, so that they are part of the state.
-        _ = serializer.fields
-        return Pooled(serializer, {**vars(serializer)})
+        if not free:
+            serializer = serializer_class(partial=partial)
+            # Create the fields now, so that they are part of the state.
+            _ = serializer.fields
+            free.append(Pooled(serializer, {**vars(serializer)}))
+        pooled = free.pop()
+        taken.append(pooled)
+        # that of DRF's argument ``context``
+        vars(pooled.serializer)["_context"] = context
+        return pooled.serializer
 
     def give_back(self, pooled: Pooled) -> None:
         """Reset a serializer that nobody uses any longer."""
@@ -48,7 +62,7 @@ class SerializerPool(threading.local):
 
 
 @cache
-def is_reusable(serializer_class: type[Serializer[Any]]) -> bool:
+def is_reusable(serializer_class: SerializerClass) -> bool:
     """Return whether all serializers of the class have the same fields.
 
     One of the host may choose them in these methods.

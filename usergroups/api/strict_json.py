@@ -141,25 +141,28 @@ def _texts_and_numbers(
     What is not JSON is among the texts.
     """
     texts: list[Any] = []
-    numbers = []
-    level = [value]
-    for depth in range(max_depth + 1):
-        if depth == max_depth and any(type(item) in (dict, list) for item in level):
-            raise ValidationError(_(TOO_DEEP) % {"levels": MAX_DEPTH}, "invalid")
-        next_level: list[object] = []
+    numbers: list[int | float] = []
+    level: list[Any] = [value]
+    deepest = 0
+    for depth in range(1, max_depth + 2):
+        next_level = []
         # Without a call for each value, 100,000 of them take 10 ms.
         for item in level:
             kind = type(item)
             if kind is dict:
+                deepest = depth
                 texts.extend(item)
                 next_level.extend(item.values())
             elif kind is list:
+                deepest = depth
                 next_level.extend(item)
             elif kind is int or kind is float:
                 numbers.append(item)
             elif item is not None and kind is not bool:
                 texts.append(item)
         level = next_level
+    if deepest > max_depth:
+        raise ValidationError(_(TOO_DEEP) % {"levels": MAX_DEPTH}, "invalid")
     return texts, numbers
 
 

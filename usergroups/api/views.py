@@ -9,12 +9,12 @@ from collections.abc import (
     Callable,
     Collection,
     Hashable,
-    Iterator,
+    Iterable,
     Mapping,
     Sequence,
 )
 from functools import cache, partial
-from typing import Any, ClassVar, NoReturn, cast
+from typing import Any, ClassVar, cast
 
 from django.db import IntegrityError, connections, router, transaction
 from django.db.models import Model
@@ -29,15 +29,23 @@ from rest_framework.filters import BaseFilterBackend
 from rest_framework.generics import GenericAPIView
 from rest_framework.pagination import BasePagination
 from rest_framework.permissions import BasePermission
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import ListField, Serializer
+from rest_framework.serializers import ListField
 
 from usergroups.db.models import DatedModel
 from usergroups.signals import actor
 
 from . import conf
-from .batches import FailedItem, with_serializer
+from .batches import (
+    FailedItem,
+    Result,
+    valid_items,
+    with_outcomes,
+    with_serializer,
+)
+from .envelopes import AnySerializer, SerializerClass
 from .errors import (
     COMMON_ANSWERS,
     NO_STORE,
@@ -56,11 +64,10 @@ from .requests import (
     RepeatedParameter,
     check_fields,
     check_names,
-    check_query_length,
     etag,
     known_fields,
 )
-from .serializer_pool import Pooled, is_reusable, pool
+from .serializer_pool import Pooled, pool
 from .strict_json import CompactJSONRenderer
 from .throttling import TokenThrottle
 
@@ -78,13 +85,13 @@ class BaseAPIView(GenericAPIView[Any]):
     host's REST_FRAMEWORK setting.
     """
 
-    request_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
+    request_serializers: ClassVar[Mapping[str, SerializerClass]] = {}
     """By method, the serializer of the query parameters
     (``methods_with_query``) or, for other methods, of the body.
     """
-    response_serializers: ClassVar[Mapping[str, type[Serializer[Any]]]] = {}
+    response_serializers: ClassVar[Mapping[str, SerializerClass]] = {}
     """By method, the serializer of a successful response, its envelope."""
-    serializer_class: type[Serializer[Any]] | None = None
+    serializer_class: SerializerClass | None = None
     """The serializer of the view's objects, in all its envelopes."""
     closed_doors: ClassVar[Mapping[str, str]] = {
         "queryset": "Override get_queryset().",
@@ -109,8 +116,8 @@ class BaseAPIView(GenericAPIView[Any]):
     """
     costly_methods: ClassVar[Collection[str]] = ()
     """The methods whose calls are all costly: see ``is_costly``."""
-    max_query_length: ClassVar[int] = 8 * 1024
-    """The maximum length of the query string, in bytes."""
+    object_name: ClassVar[str]
+    """The field of the response with the object of a view of one."""
 
     request: APIRequest
     documented_method: str
@@ -225,39 +232,45 @@ class BaseAPIView(GenericAPIView[Any]):
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         """Check what can be checked before the body is read.
 
-        This is the method, the authentication, the rate limit, the permission,
-        the query string and the limits of calls in progress, in this order.
-        DRF checks the method last and counts only permitted requests.
+        These are DRF's steps, in an order of our own, and then the query string
+        and the limits of calls in progress.
         """
         negotiated = self.perform_content_negotiation(request)
         request.accepted_renderer, request.accepted_media_type = negotiated
-        method = str(request.method)
+        # DRF checks the method last, but a 405 response needs no token.
         if "Allow" in self.headers:
             self.http_method_not_allowed(request)
-        self.documented_method = method
-        if method == "HEAD":
+        self.documented_method = str(request.method)
+        if self.documented_method == "HEAD":
             self.documented_method = "GET"
         self.perform_authentication(request)
+        # DRF counts only permitted calls, but others cost as much.
         self.check_throttles(request)
         self.check_permissions(request)
-        if request.META.get("QUERY_STRING"):
-            self.check_query(self.request)
+        # A view of a host without serializers may have any parameters.
+        has_serializers = self.request_serializers or self.response_serializers
+        if has_serializers and request.META.get("QUERY_STRING"):
+            _ = self.query_data
         self.limit_calls_in_progress(self.request)
         actor.set(request.auth)
+
+    def perform_content_negotiation(
+        self, request: Request, force: object = False
+    ) -> tuple[BaseRenderer, str]:
+        """Return the only renderer of the view, whatever Accept says."""
+        renderer = self.get_renderers()[0]
+        return renderer, renderer.media_type
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate the request.
 
-        Raises AuthenticationFailed, WrongScheme or NotAuthenticated.
+        Raises AuthenticationFailed or, without credentials of this view's
+        scheme, WrongScheme or NotAuthenticated.
         """
-        # Reading ``auth`` calls the authenticators.
-        if request.auth is None:
-            self.refuse_credentials(request)
-
-    def refuse_credentials(self, request: Request) -> NoReturn:
-        """Raise WrongScheme or NotAuthenticated for a request without
-        credentials of this view's scheme.
-        """
+        # Reading ``auth`` calls the authenticators. Without a token, it is the
+        # host's UNAUTHENTICATED_TOKEN, which may be any object.
+        if hasattr(type(request.auth), "owner_key"):
+            return
         if get_authorization_header(request):
             authenticator = next(iter(self.get_authenticators()), None)
             raise WrongScheme(getattr(authenticator, "usage", None))
@@ -269,15 +282,13 @@ class BaseAPIView(GenericAPIView[Any]):
         Raises Throttled. The body has not been read yet. A costly call waits
         for that limit first, so that the other calls of its owner go on.
         """
+        token: Any = request.auth
+        limits: list[tuple[ConcurrencyLimit, Hashable]] = [(ANY_CALLS, token.owner_key)]
         if self.is_costly(request):
-            token: Any = request.auth
-            self.count_by(COSTLY_CALLS, token.team_id)
-        self.count_by(ANY_CALLS, self.token_owner)
-
-    def count_by(self, limit: ConcurrencyLimit, owner: Hashable) -> None:
-        """Count the call by this limit until it ends. Raises Throttled."""
-        limit.begin(owner)
-        self.counted_by.append((limit, owner))
+            limits.insert(0, (COSTLY_CALLS, token.team_id))
+        for limit, owner in limits:
+            limit.begin(owner)
+            self.counted_by.append((limit, owner))
 
     def keep_counting(self) -> Callable[[], None]:
         """Count the call after its response has begun, until the returned
@@ -285,13 +296,6 @@ class BaseAPIView(GenericAPIView[Any]):
         """
         counted_by, self.counted_by = self.counted_by, []
         return partial(end_counting, counted_by)
-
-    @property
-    def token_owner(self) -> tuple[type[Model], Any]:
-        """The model and the key of the owner of the request's token."""
-        token: Any = self.request.auth
-        model, key = token.owner_key
-        return model, key
 
     def is_costly(self, request: APIRequest) -> bool:
         """Return whether the call may take much time or memory.
@@ -308,28 +312,6 @@ class BaseAPIView(GenericAPIView[Any]):
             has_body = self.documented_method not in self.methods_with_query
             return has_body and "wsgi.input_terminated" in request.META
         return size > LARGE_BODY_SIZE
-
-    def check_query(self, request: APIRequest) -> None:
-        """Raise ValidationError for unknown and for repeated query parameters.
-
-        A method without serializers may have any parameters. Raises ParseError
-        if the query string is longer than ``max_query_length``.
-        """
-        check_query_length(request, self.max_query_length)
-        method = self.documented_method
-        known: Mapping[str, object] = {}
-        if self.has_query(method):
-            known = known_fields(self.request_serializers[method])
-        elif method not in {*self.request_serializers, *self.response_serializers}:
-            return
-        check_names(request.query_params, known, PARAMETER)
-        repeated = []
-        for name, values in request.query_params.lists():
-            takes_list = isinstance(known[name], ListField)
-            if len(values) > 1 and not takes_list:
-                repeated.append(name)
-        if repeated:
-            raise RepeatedParameter(repeated)
 
     def finalize_response(
         self, request: Request, response: Response, *args: object, **kwargs: object
@@ -353,15 +335,6 @@ class BaseAPIView(GenericAPIView[Any]):
             return self.explain_integrity_error(explained)
         return explained
 
-    def failed(self, error: Exception) -> FailedItem:
-        """Return the result of an item of a batch for which a call of its own
-        would raise this exception.
-        """
-        explained = self.explain(error)
-        if not isinstance(explained, APIException):
-            raise explained
-        return FailedItem(explained)
-
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
         """Return the error for a write that violated a constraint in each of
         its attempts.
@@ -372,7 +345,8 @@ class BaseAPIView(GenericAPIView[Any]):
         """
         if self.request.auth is None:
             return error
-        model, key = self.token_owner
+        token: Any = self.request.auth
+        model, key = token.owner_key
         owners = model._default_manager.using(router.db_for_write(model))
         if owners.filter(pk=key).exists():
             return error
@@ -381,11 +355,11 @@ class BaseAPIView(GenericAPIView[Any]):
         explained.__cause__ = error
         return explained
 
-    def get_serializer_class(self) -> type[Serializer[Any]] | None:  # type: ignore[override]
+    def get_serializer_class(self) -> SerializerClass | None:  # type: ignore[override]
         """Return the serializer of the view's objects, if it has any."""
         return self.serializer_class
 
-    def get_serializer(self, *args: Any, **kwargs: Any) -> Serializer[Any]:
+    def get_serializer(self, *args: Any, **kwargs: Any) -> AnySerializer:
         """Return a serializer: with ``data``, that of the request's method, and
         otherwise that of the view's objects.
 
@@ -393,11 +367,12 @@ class BaseAPIView(GenericAPIView[Any]):
         """
         kwargs.setdefault("context", self.get_serializer_context())
         if "data" not in kwargs:
-            serializer_class = cast(type[Serializer[Any]], self.get_serializer_class())
+            serializer_class = cast(SerializerClass, self.get_serializer_class())
             return serializer_class(*args, **kwargs)
         method = self.documented_method
         data = kwargs["data"]
-        serializer = self.reuse(
+        serializer = pool.take(
+            self.pooled,
             self.request_serializers[method],
             kwargs["context"],
             kwargs.get("partial", method == "PATCH"),
@@ -408,33 +383,27 @@ class BaseAPIView(GenericAPIView[Any]):
         serializer.initial_data = data
         return serializer
 
-    def reuse(
-        self,
-        serializer_class: type[Serializer[Any]],
-        context: Mapping[str, Any],
-        partial: bool = False,
-    ) -> Serializer[Any]:
-        """Return a serializer of this class that earlier requests may have
-        used.
-        """
-        if not is_reusable(serializer_class):
-            return serializer_class(context=context, partial=partial)
-        pooled = pool.take(serializer_class, partial)
-        self.pooled.append(pooled)
-        # that of DRF's argument ``context``
-        vars(pooled.serializer)["_context"] = context
-        return pooled.serializer
+    @cached_property
+    def valid_serializer(self) -> AnySerializer:
+        """Validate the request. Raises ValidationError."""
+        return self.get_valid_serializer()
 
-    def get_valid_serializer(self) -> Serializer[Any]:
-        """Return the serializer of the request, with ``validated_data``.
+    @property
+    def validated_data(self) -> dict[str, Any]:
+        """The validated query parameters or body. Raises ValidationError."""
+        validated: dict[str, Any] = self.valid_serializer.validated_data
+        return validated
+
+    def get_valid_serializer(self) -> AnySerializer:
+        """Return the serializer of the request, after validation.
 
         Its data are the query parameters of a request with one of the
         ``methods_with_query``, or the body. A PATCH request may omit required
         fields. Raises ValidationError.
         """
-        data: Any
+        data: object
         if self.documented_method in self.methods_with_query:
-            data = self.get_query_data()
+            data = self.query_data
         else:
             data = self.request.data
         serializer = self.get_serializer(data=data)
@@ -442,26 +411,29 @@ class BaseAPIView(GenericAPIView[Any]):
         return serializer
 
     @cached_property
-    def query(self) -> dict[str, Any]:
-        """Return the validated query parameters. Raises ValidationError."""
-        validated: dict[str, Any] = self.get_valid_serializer().validated_data
-        return validated
-
-    def get_query_data(self) -> dict[str, str | list[str]]:
+    def query_data(self) -> dict[str, str | list[str]]:
         """Return the query parameters as data for a serializer: a list for a
         ListField, and the only value for any other field.
 
-        With the dictionary of Django, DRF would read the data as that of an
-        HTML form.
+        Raises ValidationError for unknown and for repeated parameters. With the
+        dictionary of Django, DRF would read the data as that of an HTML form.
         """
-        fields = known_fields(self.request_serializers[self.documented_method])
+        known: Mapping[str, object] = {}
+        if self.has_query(self.documented_method):
+            known = known_fields(self.request_serializers[self.documented_method])
+        check_names(self.request.query_params, known, PARAMETER)
         data: dict[str, str | list[str]] = {}
+        repeated = []
         for name, values in self.request.query_params.lists():
-            is_list = isinstance(fields.get(name), ListField)
-            data[name] = values if is_list else values[-1]
+            is_list = isinstance(known[name], ListField)
+            data[name] = values if is_list else values[0]
+            if len(values) > 1 and not is_list:
+                repeated.append(name)
+        if repeated:
+            raise RepeatedParameter(repeated)
         return data
 
-    def get_envelope_class(self, method: str) -> type[Serializer[Any]]:
+    def get_envelope_class(self, method: str) -> SerializerClass:
         """Return the serializer of a successful response to the method."""
         envelope = self.response_serializers[method]
         serializer_class = self.get_serializer_class()
@@ -472,27 +444,22 @@ class BaseAPIView(GenericAPIView[Any]):
     def respond(
         self,
         fields: Mapping[str, object],
+        about: object = None,
         *,
-        etag_of: DatedModel | None = None,
         status: int = 200,
         location: str | None = None,
     ) -> Response:
         """Return a response with the fields of the envelope, and the ETag of
-        the object ``etag_of`` if there is one.
-
-        Whatever the call does has been done by now: a field must not be an
-        iterator, which would do it when a serializer reads it, or never.
+        the object ``about`` that it shows, if that has one.
         """
-        for name, value in fields.items():
-            if isinstance(value, Iterator):
-                raise TypeError(f"{name} is an iterator. Respond with a list.")
         headers = {}
-        if etag_of is not None:
-            headers["ETag"] = etag(etag_of.updated_at)
+        if isinstance(about, DatedModel):
+            headers["ETag"] = etag(about.updated_at)
         if location is not None:
             headers["Location"] = location
         envelope = self.get_envelope_class(self.documented_method)
-        serializer = self.reuse(envelope, self.get_serializer_context())
+        context = self.get_serializer_context()
+        serializer = pool.take(self.pooled, envelope, context)
         data = serializer.to_representation(fields)
         return Response(data, status, headers=headers)
 
@@ -515,7 +482,7 @@ class ListMixin(BaseAPIView):
     """Lists objects, page by page."""
 
     filter_backends = [QueryFilter]
-    pagination_class = KeysetPagination
+    pagination_class: type[KeysetPagination] = KeysetPagination
     closed_doors = {
         "queryset": "Override get_queryset().",
         "lookup_field": "The view has a list.",
@@ -524,14 +491,45 @@ class ListMixin(BaseAPIView):
     list_name: ClassVar[str]
     """The field of the response with the objects."""
 
+    def get(self, request: Request) -> Response:
+        return self.list(request)
+
+    @cached_property
+    def paginator(self) -> KeysetPagination:
+        return self.pagination_class()
+
     def list(self, request: Request) -> Response:
         objects = self.filter_queryset(self.get_queryset())
         page = self.paginate_queryset(objects)
         return self.get_paginated_response(page)
 
     def get_paginated_response(self, data: object) -> Response:
-        paginator = cast(KeysetPagination, self.paginator)
-        return self.respond({self.list_name: data, **paginator.links()})
+        return self.respond({self.list_name: data, **self.paginator.links()})
+
+
+class CreateMixin(BaseAPIView):
+    """Creates an object, or finds the one that is in its place."""
+
+    created = True
+    """Whether ``perform_create`` has created the object."""
+    perform_create: Callable[[AnySerializer], None]
+    location_of: Callable[[Any], str]
+    """Returns the path at which a new object can be read."""
+
+    def post(self, request: Request) -> Response:
+        serializer = self.valid_serializer
+        self.perform_create(serializer)
+        found: Any = serializer.instance
+        fields = self.fields_of(found)
+        if self.created:
+            location = self.location_of(found)
+            return self.respond(fields, found, status=201, location=location)
+        self.check_object_permissions(request, found)
+        return self.respond(fields, found)
+
+    def fields_of(self, instance: Any) -> dict[str, object]:
+        """Return the fields of the response."""
+        return {self.object_name: instance}
 
 
 class ObjectMixin(BaseAPIView):
@@ -541,6 +539,29 @@ class ObjectMixin(BaseAPIView):
     read before that only for a host that selects objects or checks permissions
     in a subclass.
     """
+
+    perform_update: Callable[[AnySerializer], None]
+    """Changes the object, in one statement with the check of If-Match."""
+    perform_destroy: Callable[[Any], object]
+    """Deletes the object, which has been read only for a host."""
+    find_object: Callable[[], Model]
+    """Returns the object of the request. Raises DoesNotExist."""
+
+    def retrieve(self, request: Request) -> Response:
+        found = self.get_object()
+        return self.respond({self.object_name: found}, found)
+
+    def update(self, request: Request) -> Response:
+        serializer = self.valid_serializer
+        serializer.instance = self.check_object("perform_update")
+        self.perform_update(serializer)
+        return self.respond(
+            {self.object_name: serializer.instance}, serializer.instance
+        )
+
+    def destroy(self, request: Request) -> Response:
+        self.perform_destroy(self.check_object("perform_destroy"))
+        return self.respond({})
 
     def check_object(self, *steps: str) -> Any:
         """Return the object if the view's permissions have to check it, or if
@@ -565,10 +586,6 @@ class ObjectMixin(BaseAPIView):
         self.check_object_permissions(self.request, found)
         return found
 
-    def find_object(self) -> Any:
-        """Return the object of the request. Raises DoesNotExist."""
-        raise NotImplementedError
-
 
 class BatchMixin(BaseAPIView):
     """Processes many objects, which a queryset finds by their ids."""
@@ -578,6 +595,13 @@ class BatchMixin(BaseAPIView):
         "get_queryset": "A batch finds objects by their ids.",
         "get_object": "A batch finds objects by their ids.",
     }
+    costly_methods = ("POST",)
+    list_name: ClassVar[str]
+    """The field of the request with the items, a BatchField."""
+    perform_batch: Callable[..., Iterable[object]]
+    """Processes the valid items, and returns an outcome for each: what
+    ``result`` takes, or the exception that a call of its own would raise.
+    """
 
     def check_permissions(self, request: Request) -> None:
         # so that a batch does not do what a call of its own must not do
@@ -587,6 +611,34 @@ class BatchMixin(BaseAPIView):
                 "has_permission, or do not mount the view."
             )
         super().check_permissions(request)
+
+    def post(self, request: Request) -> Response:
+        options = {**self.validated_data}
+        items = options.pop(self.list_name)
+        outcomes = self.perform_batch(valid_items(items), **options)
+        return self.respond_results(
+            [self.result_of(each) for each in with_outcomes(items, outcomes)]
+        )
+
+    def respond_results(self, results: Sequence[Result]) -> Response:
+        return self.respond({"results": results})
+
+    def result_of(self, outcome: object) -> Result:
+        """Return the result of an item. Raises an exception that is a fault."""
+        if isinstance(outcome, FailedItem):
+            return outcome
+        if not isinstance(outcome, Exception):
+            return self.result(outcome)
+        explained = self.explain(outcome)
+        if not isinstance(explained, APIException):
+            raise explained
+        return FailedItem(explained)
+
+    def result(self, outcome: Any) -> Result:
+        """Return the result of an item that succeeded: by default, one of an
+        outcome that tells whether the item has changed anything.
+        """
+        return {"status": 200, "changed": bool(outcome)}
 
 
 def end_counting(counted_by: list[tuple[ConcurrencyLimit, Hashable]]) -> None:
@@ -599,9 +651,9 @@ def checks_objects(permission: Any) -> bool:
     """Return whether a permission, which may be composed of others, has a
     ``has_object_permission`` of its own.
     """
-    operands = [getattr(permission, name, None) for name in ("op1", "op2")]
-    if any(operands):
-        return any(map(checks_objects, filter(None, operands)))
+    operands = {"op1", "op2"} & vars(permission).keys()
+    if operands:
+        return any(checks_objects(getattr(permission, name)) for name in operands)
     checks = getattr(type(permission), "has_object_permission", None)
     return checks is not BasePermission.has_object_permission
 

@@ -228,5 +228,5 @@ def update_statement(
     query.add_update_values(versioned(model, parameters(model, *changes), now))
     sql, params = query.get_compiler(using).as_sql()
     quote = connections[using].ops.quote_name
-    returned = ", ".join(quote(field.column) for field in fields)
+    returned = ", ".join(quote(str(field.column)) for field in fields)
     return CompiledStatement(using, f"{sql} RETURNING {returned}", params, fields)

@@ -1,8 +1,9 @@
 """The base classes of models whose writes are announced."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
@@ -14,6 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from .announcements import announce_save
 from .storable_text import require_storable
 from .versions import is_same
+
+D = TypeVar("D", bound="DatedModel")
+K = TypeVar("K")
 
 MAX_NOTES_LENGTH = 2_000
 """The maximum number of characters of notes.
@@ -154,3 +158,19 @@ class DatedModel(WritingModel):
         if changed:
             self.updated_at = now
         return changed
+
+
+def assign_each(
+    rows: Mapping[K, D], wanted: Mapping[K, Mapping[str, object]], now: datetime
+) -> dict[frozenset[str], list[D]]:
+    """Assign the values in ``wanted`` to the row with the same key, if there is
+    one, and return the rows that change by the names of their changed fields.
+
+    One statement can write, and one signal announce, rows with the same names.
+    """
+    changed = defaultdict(list)
+    for key, values in wanted.items():
+        names = key in rows and rows[key].assign(values, now)
+        if names:
+            changed[frozenset(names)].append(rows[key])
+    return changed

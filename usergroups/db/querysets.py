@@ -222,12 +222,8 @@ class WritingManager(models.Manager[M]):
         """
         now = timezone.now()
         updated: list[Any] = []
-        if not changes:
-            updated = list(self.filter(**key).defer(*self.deferred_after_update))
-            if versions is not None:
-                updated = [row for row in updated if row.updated_at in versions]
         # No row has one of no versions, and the ORM compiles no such condition.
-        elif versions is None or versions:
+        if versions is None or versions:
             accepted = {f"version{n}": each for n, each in enumerate(versions or ())}
             statement = update_statement(
                 self.model,

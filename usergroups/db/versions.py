@@ -66,5 +66,7 @@ def versioned(
             new = KeptJSON(F(name), new)
             values[name] = new
         same &= Q(IsSame(F(field.attname), new))
+    if not changes:
+        return {"updated_at": F("updated_at")}
     time = Case(When(same, then=F("updated_at")), default=now)
     return {**values, "updated_at": time}

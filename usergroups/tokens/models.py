@@ -3,13 +3,14 @@ queryset.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, router, transaction
@@ -83,14 +84,15 @@ class TooManyRotations(Exception):
         self.wait = wait
 
 
-class Revocation(NamedTuple):
+@dataclass
+class Revocation:
     """What was done to revoke a token."""
 
-    revoked: list[str]
+    revoked: list[str] = field(default_factory=list)
     """The public ids of the tokens that were revoked for it, in the order of
     their rotations.
     """
-    successor: str | None
+    successor: str | None = None
     """The public id of the newest active token that descends from it."""
 
 
@@ -174,8 +176,8 @@ class TokenQuerySet(WritingQuerySet[T]):
         """Return a queryset that locks the owners with these keys, which may
         be a subquery.
         """
-        field: Any = self.model._meta.get_field(self.model.owner_field)
-        owners = field.related_model._base_manager.using(self.db)
+        relation: Any = self.model._meta.get_field(self.model.owner_field)
+        owners = relation.related_model._base_manager.using(self.db)
         owners = owners.filter(pk__in=keys).only(*self.model.owner_copies)
         # ``no_key`` is the weaker lock that an UPDATE takes. Inserts of
         # bookmarks do not wait for it.
@@ -208,10 +210,12 @@ class TokenQuerySet(WritingQuerySet[T]):
         tokens = self.model._base_manager.filter(**of_owner)
         replaced = tokens.filter(pk=OuterRef("predecessor_id"))
         successors = tokens.filter(predecessor_id=OuterRef("pk")).order_by("-pk")
-        return self.annotate(
-            predecessor_digest=Subquery(replaced.values("digest")[:1]),
-            successor_digest=Subquery(successors.values("digest")[:1]),
-        )
+        digests: dict[str, Any] = {
+            "predecessor_digest": Subquery(replaced.values("digest")[:1]),
+            "successor_digest": Subquery(successors.values("digest")[:1]),
+        }
+        annotated: TokenQuerySet[T] = self.annotate(**digests)
+        return annotated
 
     def _everything(self) -> "TokenQuerySet[T]":
         """Return all tokens, without the filters of this queryset."""
@@ -389,31 +393,27 @@ class TokenQuerySet(WritingQuerySet[T]):
         token that is revoked for an id is not named for a later one.
         """
         digests = [digest_of(public_id) for public_id in public_ids]
-        known = [digest for digest in digests if digest is not None]
-        tokens = self.for_write().filter(digest__in=known)
+        tokens = self.for_write().filter(digest__in=filter(None, digests))
 
-        def revoke() -> tuple[dict[bytes, int], dict[int, list[str]], dict[int, str]]:
-            found = tokens.values_list("digest", "pk")
-            keys = {bytes(digest): key for digest, key in found}
+        def revoke() -> dict[str, Revocation]:
+            by_key = {token.pk: Revocation() for token in tokens}
+            by_id = {token.public_id: by_key[token.pk] for token in tokens}
             revoked_now = tokens.revoke(successors=successors)
             origins = tokens.descent()
-            revoked_ids = defaultdict(list)
             for token in revoked_now:
-                revoked_ids[origins[token.pk]].append(token.public_id)
-            active_ids = {}
+                by_key[origins[token.pk]].revoked.append(token.public_id)
             descendants = tokens._everything().filter(pk__in=origins).active()
             for token in descendants.order_by("pk"):
-                active_ids[origins[token.pk]] = token.public_id
-            return keys, revoked_ids, active_ids
+                by_key[origins[token.pk]].successor = token.public_id
+            return by_id
 
-        keys, revoked_ids, active_ids = retry_on_conflict(revoke, tokens.db)
+        by_id = retry_on_conflict(revoke, tokens.db)
         results: list[Revocation | None] = []
-        for digest in digests:
-            key = keys.get(digest or b"")
-            if key is None:
-                results.append(None)
-                continue
-            results.append(Revocation(revoked_ids.pop(key, []), active_ids.get(key)))
+        for public_id in public_ids:
+            revocation = by_id.get(public_id)
+            results.append(revocation)
+            if revocation is not None:
+                by_id[public_id] = replace(revocation, revoked=[])
         return results
 
     # Nor this one.
@@ -560,8 +560,8 @@ class Token(NotedModel):
     """
 
     # Set by ``TokenQuerySet.with_lineage()``.
-    predecessor_digest: bytes | None = None
-    successor_digest: bytes | None = None
+    predecessor_digest: bytes | memoryview | None = None
+    successor_digest: bytes | memoryview | None = None
 
     owner_copies: ClassVar[tuple[str, ...]] = ()
     """The attributes of the owner that the token has as well, for an index."""
@@ -770,8 +770,8 @@ class Token(NotedModel):
             with suppress(OverflowError):
                 successor.expires_at = now + lifetime
         for name in OWN_FIELDS:
-            field: Any = self._meta.get_field(name)
-            setattr(successor, name, field.get_default())
+            own_field: Any = self._meta.get_field(name)
+            setattr(successor, name, own_field.get_default())
         return successor, successor.assign_secret()
 
     @property

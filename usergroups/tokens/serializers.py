@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from usergroups.api.envelopes import Envelope
+from usergroups.api.envelopes import AnySerializer, Envelope, Examples
 from usergroups.api.fields import StrictIntegerField, TimestampField
 
 from .models import MAX_GRACE, Token
@@ -14,7 +14,7 @@ from .models import MAX_GRACE, Token
 DIGEST = "9b1d8c0f5f0a4e6d8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f"
 
 
-class TokenRotationSerializer(serializers.Serializer[Any]):
+class TokenRotationSerializer(AnySerializer):
     """The rotation of a token."""
 
     examples = {"grace": 3600}
@@ -31,20 +31,20 @@ class TokenRotationSerializer(serializers.Serializer[Any]):
 
 
 @extend_schema_field({"type": "string"})
-class TokenIdField(serializers.Field[bytes | None, Any, str, Any]):
+class TokenIdField(serializers.Field[bytes, Any, str, Any]):
     """The id of a token, or null, from its digest."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(read_only=True, allow_null=True, **kwargs)
+        super().__init__(allow_null=True, **kwargs)
 
-    def to_representation(self, value: bytes) -> str:
-        return bytes(value).hex()
+    def to_representation(self, value: bytes | None) -> str:
+        return bytes(value or b"").hex()
 
 
 class TokenSerializer(serializers.Serializer[Token]):
     """A token as it describes itself."""
 
-    examples = {
+    examples: Examples = {
         "id": DIGEST,
         "name": "Browser extension",
         "hint": "bma_4Hk6",

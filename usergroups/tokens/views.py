@@ -4,16 +4,14 @@ rotate it.
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.utils.encoding import escape_uri_path
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.serializers import Serializer
 
-from usergroups.api.views import BaseAPIView
+from usergroups.api.envelopes import AnySerializer
+from usergroups.api.views import BaseAPIView, CreateMixin
 
 from .authentication import TokenAuthentication
 from .models import Token, TooManyRotations, TooManyTokens
@@ -39,20 +37,16 @@ class TokenView(BaseAPIView):
     """
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        authenticators = super().get_authenticators()
         # drf-spectacular may describe the view without a request.
         method = getattr(self.request, "method", None)
         large_owner_fields = self.large_owner_fields.get(method, ())
-        for authenticator in authenticators:
-            if isinstance(authenticator, TokenAuthentication):
-                authenticator.large_owner_fields = large_owner_fields
+        authenticators: list[BaseAuthentication] = []
+        for kind in self.authentication_classes:
+            if issubclass(kind, TokenAuthentication):
+                authenticators.append(kind(large_owner_fields))
+            else:
+                authenticators.append(kind())
         return authenticators
-
-    def perform_authentication(self, request: Request) -> None:
-        # Without a valid token, DRF sets the host's UNAUTHENTICATED_TOKEN,
-        # which may be any object.
-        if not isinstance(request.auth, Token):
-            self.refuse_credentials(request)
 
     def described_token(self) -> Token:
         """Return the token of the request with its lineage."""
@@ -63,8 +57,8 @@ class TokenView(BaseAPIView):
         return tokens.with_lineage().first() or token
 
 
-class RotateTokenView(TokenView):
-    """A view whose method ``post`` calls ``rotate``.
+class RotateTokenView(CreateMixin, TokenView):
+    """Issues a successor of the token of the request.
 
     Its path is that of a view that describes the token, and ``/rotate``.
     """
@@ -72,6 +66,7 @@ class RotateTokenView(TokenView):
     request_serializers = {"POST": TokenRotationSerializer}
     response_serializers = {"POST": SuccessorEnvelope}
     serializer_class = TokenSerializer
+    object_name = "token"
     errors = {
         # The token is no longer active, or already has a successor.
         ObjectDoesNotExist: AlreadyRotated,
@@ -79,17 +74,10 @@ class RotateTokenView(TokenView):
         TooManyRotations: TooManyRotationsOfToken,
     }
 
-    def rotate(self, request: Request) -> Response:
-        """Rotate the token of the request, and return a response with its
-        successor.
-        """
-        serializer = self.get_valid_serializer()
-        self.perform_create(serializer)
-        location = escape_uri_path(self.request.path).rpartition("/")[0]
-        successor = serializer.instance
-        return self.respond({"token": successor}, status=201, location=location)
+    def location_of(self, instance: object) -> str:
+        return escape_uri_path(self.request.path).rpartition("/")[0]
 
-    def perform_create(self, serializer: Serializer[Any]) -> None:
+    def perform_create(self, serializer: AnySerializer) -> None:
         """Rotate the token.
 
         Raises DoesNotExist, TooManyTokens or TooManyRotations.

@@ -1,17 +1,15 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.core.management.base import CommandParser
-from django.utils.crypto import get_random_string
 
 from bookmarks.exports import load, record_export, write
 from bookmarks.files import EXPORT_FORMATS
-from bookmarks.management import progress
 from bookmarks.management.file_options import (
     add_file_options,
     look_up_format,
@@ -38,44 +36,38 @@ class Command(OperatorCommand):
         path = options["file"]
         format_name = look_up_format(options, path, EXPORT_FORMATS)
         user_group, collection = look_up_owners(options)
-        rows = user_group.bookmarks if collection is None else collection.bookmarks
-        items = progress.of_items(load(user_group, collection), rows.count())
-        output = nullcontext(sys.stdout.buffer) if path == "-" else replaced_file(path)
-        with output as file:
-            file.writelines(write(items, format_name))
+        with closing(load(user_group, collection)) as items:
+            content = write(items, format_name)
+            if path == "-":
+                sys.stdout.buffer.writelines(content)
+            elif os.path.exists(path) and not os.path.isfile(path):
+                # a device or a pipe
+                with open(path, "wb") as pipe:
+                    pipe.writelines(content)
+            else:
+                replace_file(path, content)
         record_export(user_group, format_name, actor="export_bookmarks")
 
     def describe_progress(self) -> str:
         return "The export is not complete."
 
 
-@contextmanager
-def replaced_file(path: str) -> Iterator[BinaryIO]:
-    """Open a file that replaces the one at ``path`` when the block ends.
-
-    After an error, the file at ``path`` is as before. A device or a pipe
-    cannot be replaced, so it is written directly.
-    """
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as file:
-            yield file
-        return
+def replace_file(path: str, content: Iterable[bytes]) -> None:
+    """Write a file, which is as before after an error."""
     # A symbolic link remains, and the file to which it points is replaced.
     target = os.path.realpath(path)
     # Only a file in the same folder can replace it in one step.
-    partial = f"{target}.{get_random_string(8)}.partial"
+    partial = f"{target}.partial"
     try:
-        Path(partial).touch(exist_ok=False)
-    except OSError as error:
-        # Name the file that the caller knows.
-        error.filename = path
-        raise
-    try:
-        with suppress(FileNotFoundError):
-            shutil.copymode(target, partial)
         with open(partial, "wb") as file:
-            yield file
+            if os.path.exists(target):
+                shutil.copymode(target, partial)
+            file.writelines(content)
         os.replace(partial, target)
-    except BaseException:
-        os.remove(partial)
+    except OSError as error:
+        if error.filename == partial:
+            # Name the file that the caller knows.
+            error.filename = path
         raise
+    finally:
+        Path(partial).unlink(missing_ok=True)

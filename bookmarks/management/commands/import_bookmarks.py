@@ -16,9 +16,8 @@ from bookmarks.files import (
     read,
 )
 from bookmarks.files.content import chunks
-from bookmarks.import_report import Report, positions
+from bookmarks.import_report import Report
 from bookmarks.imports import copied, rolled_back_if, store
-from bookmarks.management import progress
 from bookmarks.management.file_options import (
     add_file_options,
     look_up_format,
@@ -92,9 +91,7 @@ class Command(OperatorCommand):
                 format_name = options["format"] or find_format(name, content)
             except UnreadableFile as error:
                 raise CommandError(error.problem) from None
-            records = progress.of_file(
-                read(content, format_name, options["encoding"]), content
-            )
+            records = read(content, format_name, options["encoding"])
             limit = options["time_limit"]
             try:
                 with rolled_back_if(options["dry_run"], router.db_for_write(Bookmark)):
@@ -123,8 +120,12 @@ class Command(OperatorCommand):
             raise CommandError("All bookmarks were refused.")
 
     def print_problems(self, report: Report, format_name: str) -> None:
-        for refusal in report.refusals:
-            self.stderr.write(f"{positions(format_name, refusal)}: {refusal.reason}")
+        place = "bookmark" if format_name == "json" else "line"
+        for line, url, title, reason in report.refusals:
+            self.stderr.write(f"{place} {line}: {reason} {title} {url}".rstrip())
+        unlisted = report.refused - len(report.refusals)
+        if unlisted:
+            self.stderr.write(f"and {unlisted} more")
         for remark in report.remarks:
             self.stderr.write(remark)
 

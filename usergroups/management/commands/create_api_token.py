@@ -49,7 +49,6 @@ class Command(OperatorCommand):
             name: options[name]
             for name in ("environment", "name", "read_only", "expires_at")
         }
-        ApiToken(**fields).clean_fields(exclude=["team"])
         with transaction.atomic(using=router.db_for_write(ApiToken)):
             team = find_or_create_team(options["team"], options["create_team"])
             try:

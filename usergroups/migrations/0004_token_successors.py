@@ -10,7 +10,7 @@ USERGROUPS = apps.get_containing_app_config('usergroups').label
 
 INDEX = models.Index(
     condition=models.Q(('predecessor_id__isnull', False)),
-    fields=['predecessor_id'],
+    fields=['predecessor_id', 'id'],
     name='usergroups_token_successors',
 )
 

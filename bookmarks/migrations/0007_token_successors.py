@@ -10,7 +10,7 @@ BOOKMARKS = apps.get_containing_app_config('bookmarks').label
 
 INDEX = models.Index(
     condition=models.Q(('predecessor_id__isnull', False)),
-    fields=['predecessor_id'],
+    fields=['predecessor_id', 'id'],
     name='bookmarks_token_successors',
 )
 
