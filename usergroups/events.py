@@ -125,9 +125,11 @@ def keys_text(keys: Iterable[object]) -> str:
 
 
 def is_owner(model: type[models.Model]) -> bool:
-    """Return whether the model is that of user groups or of teams."""
-    owners = {Event._meta.get_field(name).related_model for name in OWNERS}
-    return model in owners
+    """Return whether the model is that of user groups or of teams, or derives
+    from it.
+    """
+    owners: list[Any] = [Event._meta.get_field(name).related_model for name in OWNERS]
+    return issubclass(model, tuple(owners))
 
 
 def owner_of(row: models.Model) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from tests.host.notes.models import (
     Trace,
 )
 from usergroups.db import cascades
+from usergroups.events import is_owner, owner_of
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -233,3 +234,14 @@ def test_a_hidden_relation_limits_a_deletion(user_group, monkeypatch):
         Bookmark.objects.delete_by_id(user_group, str(bookmark.pk))
 
     assert Highlight.objects.count() == 3
+
+
+def test_events_of_inheriting_models_belong_to_their_rows(user_group):
+    """Those of a deletion would refer to a row that no longer exists."""
+    agency = Agency(team_ptr=user_group.team, country="de")
+
+    assert owner_of(agency) == {"team_id": user_group.team_id}
+    owners = [
+        model for model in (Agency, Customer, PlainGroup, Visit) if is_owner(model)
+    ]
+    assert owners == [Agency, Customer, PlainGroup]
