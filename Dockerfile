@@ -1,11 +1,11 @@
-# See "Containers" in docs/deploy.md.
+# See docs/containers.md.
 FROM python:3.13-slim
 
 LABEL org.opencontainers.image.title="bookmarks_service" \
       org.opencontainers.image.description="User groups and bookmarks over REST and in the Django admin." \
       org.opencontainers.image.licenses="MIT"
 
-# The options of the server. docs/examples/bookmarks_service.env gives their reasons.
+# The options of the server. docs/examples/bookmarks_service@.service gives their reasons.
 ENV PYTHONUNBUFFERED=1 \
     GRANIAN_HOST=0.0.0.0 \
     GRANIAN_INTERFACE=wsgi \
@@ -46,6 +46,6 @@ EXPOSE 8000
 HEALTHCHECK --interval=10s --start-period=30s --timeout=5s \
     CMD ["python", "-c", "from socket import create_connection; create_connection(('127.0.0.1', 8000), 4)"]
 
-# If a setting is invalid, end with one line that names it, before the processes
-# of the server start and each report it.
-CMD ["sh", "-c", "python manage.py check --deploy > /dev/null && exec granian bookmarks_service.wsgi:application"]
+# If a setting or an option is invalid, end with one line that names it, before the
+# processes of the server start and each report it.
+CMD ["sh", "-c", "python manage.py check --deploy > /dev/null && python -m bookmarks_service.server_check && exec granian bookmarks_service.wsgi:application"]

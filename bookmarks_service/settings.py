@@ -1,4 +1,4 @@
-"""The settings of the service. docs/deploy.md lists those that are read from
+"""The settings of the service. docs/settings.md lists those that are read from
 the environment.
 """
 

@@ -17,6 +17,7 @@ from tests.servers import TIMEOUT
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 
 README = ROOT / "README.md"
+DEPLOYMENT = ["deploy", "containers", "settings", "proxies"]
 PAGES = [ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 # has chrome.html, which docs/api.md imports
 PROGRAMS = ROOT / "tests/bookmarks/programs"
@@ -213,7 +214,7 @@ def test_all_settings_of_the_service_are_documented():
     settings = (ROOT / "bookmarks_service/settings.py").read_text()
     example = (ROOT / "docs/examples/bookmarks_service.env").read_text()
 
-    documented = names(section("deploy", "Settings"))
+    documented = names(section("settings", "Variables"))
     assert documented >= set(re.findall(r'env\.\w+\(\s*"(\w+)"', settings))
     # Variables that begin with GRANIAN_ are those of the server.
     assert documented >= set(
@@ -251,7 +252,7 @@ def test_the_documented_time_limits_are_those_of_the_service():
     limits = re.findall(r"\('(\w+)', '(\w+)'\)", SET_LIMITS)
     assert len(limits) == 2  # for a lock and for a statement
     for name, value in limits:
-        assert f"`{name} = '{value}'`" in page("deploy")
+        assert f"`{name} = '{value}'`" in page("settings")
         assert f'"{name}={value}"' in (ROOT / "compose.yaml").read_text()
         assert (
             f"ALTER ROLE bookmarks IN DATABASE bookmarks SET {name} = '{value}';\n"
@@ -283,6 +284,13 @@ def test_all_named_commands_exist(document):
     named = set(re.findall(rf"{programs} ([a-z]\w+)", document.read_text()))
 
     assert named <= get_commands().keys()
+
+
+def test_the_pages_of_a_deployment_can_be_read_in_one_go():
+    words = {name: len(page(name).split()) for name in DEPLOYMENT}
+
+    assert words["deploy"] <= 1800
+    assert max(words.values()) <= 3000
 
 
 def test_each_decision_names_the_test_that_holds_it():

@@ -113,7 +113,7 @@ def before_events(database):
     database, and a function that writes an entry of that history.
     """
     migrate(database)
-    migrate(database, ("usergroups", "0006_token_successors"))
+    migrate(database, ("usergroups", "0004_token_successors"))
     executor = MigrationExecutor(database)
     applied = list(executor.loader.applied_migrations)
     apps = executor.loader.project_state(applied).apps
@@ -237,7 +237,7 @@ def test_entries_of_djangos_history_become_events(database, before_events):
     assert change.change_message in str(LogEntry.objects.using(database.alias).values())
 
     number = events.count()
-    migrate(database, ("usergroups", "0007_one_history"))
+    migrate(database, ("usergroups", "0005_one_history"))
     migrate(database)
     assert events.count() == number
 

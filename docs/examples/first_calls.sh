@@ -5,7 +5,8 @@
 # BASE_URL   such as https://bookmarks.example
 # API_TOKEN  from the command create_api_token
 #
-# For a certificate that curl does not trust, set its variable CURL_CA_BUNDLE.
+# If curl does not trust the certificate, set CURL_CA_BUNDLE to the file of its
+# issuer, only for this command.
 set -eu
 
 # Make the call METHOD PATH with the header AUTHORIZATION and, if it is given, a
@@ -19,9 +20,12 @@ call() {
             ${1+--header 'Content-Type: application/json' --data "$1"}
 }
 
-# Wait for a service that has just been started.
-curl --silent --fail --retry 10 --retry-connrefused --output /dev/null \
-    "$BASE_URL/readyz" || { echo "$BASE_URL/readyz fails." >&2; exit 1; }
+# Wait for up to 30 seconds for a service that has just been started. If it is not
+# ready then, show its response, or why there is none.
+ready="$BASE_URL/readyz"
+curl --silent --fail --retry 30 --retry-delay 1 --retry-max-time 30 \
+    --retry-connrefused --output /dev/null "$ready" ||
+    { curl --silent --show-error --write-out '\n' "$ready" >&2; exit 1; }
 
 call POST /api/user "Token $API_TOKEN" \
     '{"user_group_id": "acme-1", "name": "Acme One"}'

@@ -35,13 +35,19 @@ done
 # Install the new version in the folder that the server runs from, too.
 cd "$folder"
 before=$(.venv/bin/granian --version)
+former=$(git rev-parse HEAD)
 git checkout --quiet --detach "$version"
 install_version
 DEBUG=1 .venv/bin/python manage.py collectstatic --noinput
+sh docs/examples/install.sh
 
-# A reload starts new processes, but not a new Granian.
-if [ "$(.venv/bin/granian --version)" = "$before" ]; then
+# A reload starts new processes, but not a new Granian, and not with new options.
+if [ "$(.venv/bin/granian --version)" = "$before" ] &&
+    git diff --quiet "$former" -- 'docs/examples/bookmarks_service@*'; then
     systemctl reload 'bookmarks_service@*'
 else
     systemctl restart 'bookmarks_service@*'
 fi
+nginx -t -q
+systemctl reload nginx
+bookmarks_service-status

@@ -190,17 +190,18 @@ def received(connection):
 class Nginx(Proxy):
     program = "nginx"
     example = "bookmarks_service.conf"
+    included = ("bookmarks_service_http.conf", "bookmarks_service_server.conf")
 
     def replacements(self, address, bulk_address):
         return {
             "server 127.0.0.1:8000;": f"server {address};",
             "server 127.0.0.1:8001;": f"server {bulk_address};",
             "listen 80;": f"listen 127.0.0.1:{self.port};",
+            "listen [::]:80;": f"listen [::1]:{self.port};",
             "listen 443 ssl": f"listen 127.0.0.1:{self.tls_port} ssl",
+            "listen [::]:443 ssl": f"listen [::1]:{self.tls_port} ssl",
             "/etc/ssl/bookmarks.example.pem": str(self.certificate),
             "/etc/ssl/bookmarks.example.key": str(self.key),
-            "/var/log/nginx/access.log": str(self.folder / "access.log"),
-            "/var/log/nginx/error.log": str(self.folder / "error.log"),
         }
 
     def write(self, server):
@@ -208,6 +209,11 @@ class Nginx(Proxy):
         if os.getuid() == 0:
             # so that the worker processes may use the folder
             user = "user root;"
+        for name in self.included:
+            text = (ROOT / "docs/examples" / name).read_text()
+            (self.folder / name).write_text(
+                text.replace("/var/log/nginx", str(self.folder))
+            )
         path = self.folder / "nginx.conf"
         path.write_text(NGINX_CONFIGURATION.format(user=user, server=server))
         self.command = [

@@ -88,14 +88,9 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def documented_options() -> dict[str, str]:
-    """Return the variables for the server of the instance "web", without its
-    port.
-    """
-    names = ("bookmarks_service.env", "bookmarks_service.web.env")
-    text = "".join((ROOT / "docs/examples" / name).read_text() for name in names)
-    options = dict(re.findall(r"^(GRANIAN_\w+)=(.*)$", text, re.MULTILINE))
-    del options["GRANIAN_PORT"]
-    return options
+    """Return the variables for the server in the systemd unit."""
+    unit = (ROOT / "docs/examples/bookmarks_service@.service").read_text()
+    return dict(re.findall(r"^Environment=(GRANIAN_\w+)=(.*)$", unit, re.MULTILINE))
 
 
 def server_command(port: int, *options: str) -> list[str]:

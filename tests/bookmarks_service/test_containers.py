@@ -8,9 +8,14 @@ import json
 import os
 import re
 import shutil
+import socketserver
 import ssl
 import subprocess
+import sys
+import time
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
+from threading import Thread
 
 import httpx
 import pytest
@@ -18,7 +23,7 @@ import yaml
 from compose_spec import PyCompose
 
 from tests.bookmarks_service.service import documented_options
-from tests.documents import ROOT, blocks, names, section
+from tests.documents import ROOT, blocks, names, page, section
 from tests.programs import find, require
 from tests.servers import free_port, wait_until
 
@@ -27,7 +32,7 @@ pytestmark = pytest.mark.database_independent
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES = COMPOSE["services"]
 OURS = ["service", "bulk", "migrate"]
-DOCUMENTED = blocks(section("deploy", "Containers"), "sh")
+DOCUMENTED = blocks(page("containers"), "sh")
 
 
 def documented(*words):
@@ -78,6 +83,13 @@ def prepared_clone(folder):
     return {path.name for path in set(folder.iterdir()) - before}
 
 
+class NotReady(BaseHTTPRequestHandler):
+    """The service without its database."""
+
+    def do_GET(self):
+        self.send_error(503 if self.path == "/readyz" else 404)
+
+
 def test_the_linter_accepts_the_dockerfile():
     result = subprocess.run(
         [find("hadolint"), "Dockerfile"],
@@ -113,6 +125,20 @@ def test_clients_reach_the_other_containers_only_through_nginx():
     assert {name for name in SERVICES if "ports" in SERVICES[name]} == {"nginx"}
 
 
+def test_only_a_ready_service_is_healthy():
+    [command] = {tuple(SERVICES[name]["healthcheck"]["test"]) for name in OURS}
+    with socketserver.TCPServer(("127.0.0.1", 0), NotReady) as server:
+        Thread(target=server.handle_request).start()
+        code = command[-1].replace("8000", str(server.server_address[1]))
+        result = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+
+    assert command[:3] == ("CMD", "python", "-c")
+    assert "HTTP Error 503" in result.stderr
+    assert result.returncode == 1
+
+
 def test_no_secret_is_in_the_environment_of_a_container():
     used = {
         path for service in SERVICES.values() for path in service.get("secrets", [])
@@ -139,7 +165,7 @@ def test_the_containers_have_the_documented_options_and_settings(name):
     options = dict(
         re.findall(r"(GRANIAN_\w+)=(\S+)", (ROOT / "Dockerfile").read_text())
     )
-    documented_names = names(section("deploy", "Settings"))
+    documented_names = names(section("settings", "Variables"))
 
     assert options == {**documented_options(), "GRANIAN_HOST": "0.0.0.0"}
     assert SERVICES[name]["environment"].keys() <= {
@@ -152,16 +178,17 @@ def test_the_containers_have_the_documented_options_and_settings(name):
 def test_the_documented_preparation_makes_the_files_and_protects_the_secrets(tmp_path):
     made = prepared_clone(tmp_path)
     bound = {
-        each["source"]
+        each["source"].removeprefix("./")
         for each in SERVICES["nginx"]["volumes"]
         if isinstance(each, dict)
     }
+    from_the_clone = {name for name in bound if (ROOT / name).exists()}
     secrets = {each["file"] for each in COMPOSE["secrets"].values()}
     variables = {
         line.partition("=")[0] for line in (tmp_path / ".env").read_text().splitlines()
     }
 
-    assert made == {".env", "secrets", *(name.removeprefix("./") for name in bound)}
+    assert made == {".env", "secrets", *bound - from_the_clone}
     assert {
         f"./secrets/{path.name}" for path in (tmp_path / "secrets").iterdir()
     } == secrets
@@ -176,6 +203,65 @@ def test_the_documented_preparation_makes_the_files_and_protects_the_secrets(tmp
         for line in (ROOT / ".gitignore").read_text().splitlines()
     }
     assert "*" in (ROOT / ".dockerignore").read_text().splitlines()
+
+
+def test_the_documented_preparation_can_be_repeated_and_keeps_what_exists(tmp_path):
+    prepared_clone(tmp_path)
+    (tmp_path / ".env").write_text("VERSION=1\nALLOWED_HOSTS=a.example\n")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+
+    run(documented("install -d", "nginx.conf"), tmp_path)
+
+    assert {path: path.read_bytes() for path in files} == before
+
+
+def run_daily_work(folder, **variables):
+    """Run containers_daily.sh of a clone with a program in place of Docker that
+    prints what it gets, or fails for a word in it.
+    """
+    examples = folder / "clone/docs/examples"
+    examples.mkdir(parents=True)
+    shutil.copy(ROOT / "docs/examples/containers_daily.sh", examples)
+    docker = folder / "docker"
+    docker.write_text('#!/bin/sh\necho "$*"\ncase $* in *"$FAILS"*) exit 1; esac\n')
+    docker.chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", examples / "containers_daily.sh"],
+        env={"PATH": path, "FAILS": "nothing", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_daily_work_of_containers_backs_up_and_cleans(tmp_path):
+    backups = tmp_path / "bookmarks_service_backups"
+    backups.mkdir()
+    for name, days in (("old.dump", 16), ("new.dump", 13)):
+        (backups / name).touch()
+        os.utime(backups / name, times=(time.time() - days * 86400,) * 2)
+
+    result = run_daily_work(tmp_path)
+
+    assert re.findall(r"manage\.py (\w+)", result.stdout) == ["prune", "clearsessions"]
+    [backup] = set(backups.iterdir()) - {backups / "new.dump"}
+    assert " pg_dump " in backup.read_text()
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_failed_backup_of_containers_is_told_and_deletes_no_other(tmp_path):
+    backups = tmp_path / "bookmarks_service_backups"
+    backups.mkdir()
+    (backups / "old.dump").touch()
+    os.utime(backups / "old.dump", times=(0, 0))
+
+    result = run_daily_work(tmp_path, FAILS="pg_dump")
+
+    assert result.returncode == 1
+    assert (backups / "old.dump").exists()
+    assert "manage.py" not in result.stdout
 
 
 def test_the_documented_preparation_gives_nginx_the_names_of_the_containers(tmp_path):
@@ -202,7 +288,9 @@ class Containers:
         prepared_clone(folder)
         compose = (folder / "compose.yaml").read_text()
         (folder / "compose.yaml").write_text(
-            compose.replace('"80:80", "443:443"', f'"127.0.0.1:{self.port}:443"')
+            compose.replace(
+                '"0.0.0.0:80:80", "0.0.0.0:443:443"', f'"127.0.0.1:{self.port}:443"'
+            )
         )
         version = re.search("VERSION=(.*)", (folder / ".env").read_text())[1]
         self.image = f"bookmarks-service:{version}"
@@ -325,19 +413,21 @@ def test_pgbouncer_stops_before_it_is_killed(containers):
 
 
 def test_the_documented_backup_is_restored(containers):
-    containers.run(documented("pg_dump"))
+    containers.run("sh docs/examples/containers_daily.sh")
+    [backup] = (containers.folder.parent / "bookmarks_service_backups").iterdir()
     containers.run(
         "docker compose exec -T service python manage.py create_api_token --team Later "
         "--create-team"
     )
-    containers.run(documented("pg_restore"))
+    for words in (["pg_restore"], ["RENAME"]):
+        containers.run(documented(*words).replace("<FILE>", f"'{backup}'"))
     query = (
         "docker compose exec -T postgres psql --username=bookmarks --tuples-only "
         "--no-align --command="
     )
 
     assert containers.run(f"{query}'SELECT name FROM usergroups_team'") == "Example\n"
-    assert (containers.folder.parent / "bookmarks.dump").stat().st_mode & 0o777 == 0o600
+    assert backup.stat().st_mode & 0o777 == 0o600
     wait_until(lambda: containers.status("/readyz") == 200)
 
 

@@ -364,7 +364,7 @@ class NginxBehindAProxy(Nginx):
     """
 
     def documented(self):
-        [directives] = blocks(section("deploy", "Steps"), "nginx")
+        [directives] = blocks(section("proxies", "A proxy in front of nginx"), "nginx")
         return (
             super()
             .documented()
@@ -403,8 +403,7 @@ class NginxForSeveralHosts(Nginx):
     def documented(self):
         [upstreams] = blocks(section("scaling", "Several hosts"), "nginx")
         start, rest = super().documented().split("upstream bookmarks_service {")
-        # Replace everything up to the first comment behind the upstreams.
-        return start + upstreams + rest[rest.index("# The X-Request-ID") :]
+        return start + upstreams + rest[rest.index("server {\n    listen") :]
 
     def replacements(self, address, bulk_address):
         unreachable = f"127.0.0.1:{free_port()}"

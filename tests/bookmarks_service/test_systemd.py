@@ -2,28 +2,40 @@
 
 import os
 import re
+import shutil
+import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
-from tests.bookmarks_service.service import environment
+from tests.bookmarks_service.service import documented_options, environment
 from tests.documents import ROOT, section
 from tests.programs import needs
 from tests.servers import TIMEOUT
 
 EXAMPLES = ROOT / "docs/examples"
 UNIT = (EXAMPLES / "bookmarks_service@.service").read_text()
-ADDITION = (EXAMPLES / "bookmarks_service@bulk.conf").read_text()
-INSTANCES = ("web", "bulk")
-SCRIPTS = ("bookmarks_service-manage", "first_calls.sh", "upgrade.sh")
+UNITS = {
+    "bookmarks_service@web.service": "bookmarks_service@web.conf",
+    "bookmarks_service@bulk.service": "bookmarks_service@bulk.conf",
+    "bookmarks_service-daily.service": None,
+    "bookmarks_service-daily.timer": None,
+}
+"""The units, with the additions to them."""
+SCRIPTS = (
+    "bookmarks_service-backup",
+    "bookmarks_service-manage",
+    "bookmarks_service-status",
+    "containers_daily.sh",
+    "first_calls.sh",
+    "install.sh",
+    "upgrade.sh",
+)
 
 pytestmark = pytest.mark.database_independent
-
-
-def variables_of(name):
-    text = (EXAMPLES / name).read_text()
-    return dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
 
 
 def write_program(path, text):
@@ -52,13 +64,18 @@ def test_the_unit_is_hardened(tmp_path):
 
 
 @needs("systemd-analyze")
-def test_systemd_knows_every_line_of_the_unit(tmp_path):
-    unit = tmp_path / "bookmarks_service@bulk.service"
+@pytest.mark.parametrize("name", UNITS)
+def test_systemd_knows_every_line_of_the_units(name, tmp_path):
+    unit = tmp_path / name
+    text = (EXAMPLES / re.sub("@.*\\.", "@.", name)).read_text()
     # The programs of the unit need not be installed on this machine.
-    unit.write_text(re.sub(r"^(Exec\w+)=.*", r"\1=/bin/true", UNIT, flags=re.MULTILINE))
-    addition = tmp_path / f"{unit.name}.d/cpu.conf"
-    addition.parent.mkdir()
-    addition.write_text(ADDITION)
+    unit.write_text(re.sub(r"^(Exec\w+)=.*", r"\1=/bin/true", text, flags=re.MULTILINE))
+    if UNITS[name]:
+        addition = tmp_path / f"{name}.d/addition.conf"
+        addition.parent.mkdir()
+        addition.write_text((EXAMPLES / UNITS[name]).read_text())
+    # A timer needs its service.
+    shutil.copy(EXAMPLES / "bookmarks_service-daily.service", tmp_path)
     result = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", unit],
         capture_output=True,
@@ -67,28 +84,20 @@ def test_systemd_knows_every_line_of_the_unit(tmp_path):
         check=False,
     )
 
-    assert str(tmp_path) not in result.stderr
+    assert str(unit) not in result.stderr
 
 
-def test_the_files_of_the_unit_are_documented_and_differ_in_port_and_workers():
-    files = re.findall(r"^EnvironmentFile=/etc/(.*)$", UNIT, re.MULTILINE)
-    commands = section("deploy", "Steps")
+def test_settings_of_ones_own_replace_the_options_of_the_unit():
+    environment = [line for line in UNIT.splitlines() if line.startswith("Environment")]
 
-    assert files == ["bookmarks_service.env", "bookmarks_service.%i.env"]
-    shared = variables_of("bookmarks_service.env")
-    for instance in INSTANCES:
-        name = f"bookmarks_service.{instance}.env"
-        variables = variables_of(name)
-        assert variables.keys() == {"GRANIAN_PORT", "GRANIAN_WORKERS"}
-        assert not variables.keys() & shared.keys()
-        assert f" docs/examples/{name} " in commands
-        assert f" bookmarks_service@{instance}" in commands
-    assert " docs/examples/bookmarks_service@bulk.conf " in commands
-    assert "/etc/systemd/system/bookmarks_service@bulk.service.d/" in commands
+    assert environment[-2:] == [
+        "EnvironmentFile=/etc/bookmarks_service.env",
+        "EnvironmentFile=-/etc/bookmarks_service.%i.env",
+    ]
 
 
 def test_a_stop_has_time_for_a_reload_and_for_requests():
-    options = variables_of("bookmarks_service.env")
+    options = documented_options()
     [timeout] = re.findall(r"^TimeoutStopSec=(\d+)$", UNIT, re.MULTILINE)
     interval = options["GRANIAN_RESPAWN_INTERVAL"]
     # A reload replaces up to six processes, one after the other. Granian then
@@ -97,7 +106,7 @@ def test_a_stop_has_time_for_a_reload_and_for_requests():
     requests = int(options["GRANIAN_WORKERS_KILL_TIMEOUT"])
 
     assert int(timeout) >= reload + requests
-    assert f"every {interval} seconds" in section("deploy", "The server")
+    assert f"every {interval} seconds" in section("deploy", "Restart")
 
 
 def test_a_process_that_starts_ends_at_sigterm():
@@ -115,6 +124,35 @@ def test_a_process_that_starts_ends_at_sigterm():
         timeout=TIMEOUT,
         check=True,
     )
+
+
+def check_server(**variables):
+    return subprocess.run(
+        [sys.executable, "-m", "bookmarks_service.server_check"],
+        cwd=ROOT,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+
+
+def test_a_port_in_use_is_refused_before_the_server_starts():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        refused = check_server(GRANIAN_PORT=port)
+    accepted = check_server(GRANIAN_PORT=port)
+
+    assert refused.stderr == f"Another server uses port {port}.\n"
+    assert (refused.returncode, accepted.returncode) == (1, 0)
+
+
+def test_an_invalid_option_is_refused_before_the_server_starts():
+    result = check_server(GRANIAN_WORKERS="two")
+
+    assert result.stderr.startswith("Invalid value for '--workers': 'two'")
+    assert result.returncode == 1
 
 
 # The scripts
@@ -175,6 +213,109 @@ def test_the_status_is_that_of_the_command(tmp_path):
     assert run_manage(tmp_path, "check", status=3)
 
 
+def script_in(folder, name):
+    """Return a copy of a script that uses files in the folder in place of those
+    of the machine.
+    """
+    text = (EXAMPLES / name).read_text()
+    text = re.sub(r"(?<![\w.-])/(etc|usr|var)/", rf"{folder}/\1/", text)
+    path = folder / "docs/examples" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def run_script(path, *arguments):
+    """Run a script with the programs in its folder."""
+    return subprocess.run(
+        ["sh", path, *arguments],
+        env={"PATH": f"{path.parent}:{os.environ['PATH']}"},
+        timeout=TIMEOUT,
+        check=False,
+    ).returncode
+
+
+@needs("openssl")
+def test_files_of_ones_own_are_made_once_and_all_others_are_replaced(tmp_path):
+    examples = tmp_path / "docs/examples"
+    shutil.copytree(EXAMPLES, examples)
+    script = script_in(tmp_path, "install.sh")
+    for name in ("systemctl", "sysctl"):
+        write_program(examples / name, f"echo {name} $* >> {tmp_path}/log")
+    folders = "nginx/conf.d", "sysctl.d", "systemd/system"
+    for name in ("usr/local/bin", *[f"etc/{folder}" for folder in folders]):
+        (tmp_path / name).mkdir(parents=True)
+
+    assert run_script(script, "a.example") == 0
+    settings = tmp_path / "etc/bookmarks_service.env"
+    nginx = tmp_path / "etc/nginx/conf.d/bookmarks_service.conf"
+    made = {path: path.read_text() for path in (settings, nginx)}
+    files = [path for path in (tmp_path / "etc").rglob("*") if path.is_file()]
+    copied = {path: path.read_text() for path in files if path not in made}
+    for path in files:
+        path.write_text("edited")
+    assert run_script(script, "b.example") == 0
+
+    assert re.search("^SECRET_KEY=[0-9a-f]{64}$", made[settings], re.MULTILINE)
+    assert "ALLOWED_HOSTS=a.example\n" in made[settings]
+    assert settings.stat().st_mode & 0o777 == 0o600
+    assert "server_name a.example;" in made[nginx]
+    assert "/etc/ssl/a.example.key;" in made[nginx]
+    assert {path.read_text() for path in made} == {"edited"}
+    assert {path: path.read_text() for path in copied} == copied
+    assert (tmp_path / "log").read_text().splitlines()[-1] == "systemctl daemon-reload"
+
+
+@pytest.fixture
+def backup(tmp_path):
+    """Return the script of backups and its folder, in which one backup is old."""
+    folder = tmp_path / "var/backups/bookmarks_service"
+    folder.mkdir(parents=True)
+    (folder / "old.dump").touch()
+    os.utime(folder / "old.dump", times=(0, 0))
+    (tmp_path / "etc").mkdir()
+    settings = tmp_path / "etc/bookmarks_service.env"
+    settings.write_text("DATABASE_URL=postgres://%2Fvar/bookmarks\n")
+    return script_in(tmp_path, "bookmarks_service-backup"), folder
+
+
+def test_a_backup_replaces_old_ones(backup):
+    script, folder = backup
+    write_program(script.parent / "runuser", "echo $*")
+
+    assert run_script(script) == 0
+    [file] = folder.iterdir()
+    assert file.read_text() == "-u postgres -- pg_dump --format=custom bookmarks\n"
+    assert file.suffix == ".dump"
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_failed_backup_deletes_no_other_and_does_not_look_complete(backup):
+    script, folder = backup
+    write_program(script.parent / "runuser", "echo a part; exit 1")
+
+    assert run_script(script) == 1
+    assert {path.name for path in folder.iterdir()} == {"old.dump", "unfinished"}
+
+
+@needs("sqlite3")
+def test_the_backup_of_sqlite_has_what_is_only_in_the_log(backup, tmp_path):
+    script, folder = backup
+    database = tmp_path / "var/lib/bookmarks_service/db.sqlite3"
+    database.parent.mkdir(parents=True)
+    (tmp_path / "etc/bookmarks_service.env").write_text(
+        f"DATABASE_URL=sqlite:///{database}\n"
+    )
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = wal")
+        connection.execute("CREATE TABLE a (b)")
+        assert run_script(script) == 0
+
+    [file] = folder.iterdir()
+    with closing(sqlite3.connect(file)) as copy:
+        assert copy.execute("SELECT count(*) FROM a").fetchone() == (0,)
+
+
 # The upgrade
 
 
@@ -205,7 +346,7 @@ class Installation:
             self.programs / "python3",
             'cp -r "$BOOKMARKS_SERVICE_FOLDER/.venv" .venv',
         )
-        for name in ("systemctl", "sleep"):
+        for name in ("systemctl", "sleep", "nginx", "bookmarks_service-status"):
             self.program(self.programs / name)
 
     def program(self, path, does=""):
@@ -219,6 +360,11 @@ class Installation:
             folder / "docs/examples/bookmarks_service-manage",
             does=MIGRATE,
         )
+        self.program(folder / "docs/examples/install.sh")
+        self.write_unit(folder, "")
+
+    def write_unit(self, folder, text):
+        (folder / "docs/examples/bookmarks_service@.service").write_text(text)
 
     def write_virtual_environment(self, folder):
         for name in ("pip", "python"):
@@ -273,7 +419,11 @@ def test_an_upgrade_migrates_before_the_old_version_is_replaced(installation):
         "1.1.0 bookmarks_service-manage migrate",
         f"1.1.0 {INSTALL}",
         "1.1.0 python manage.py collectstatic --noinput",
+        "1.1.0 install.sh ",
         "1.1.0 systemctl reload bookmarks_service@*",
+        "1.1.0 nginx -t -q",
+        "1.1.0 systemctl reload nginx",
+        "1.1.0 bookmarks_service-status ",
     ]
     new = f"{installation.folder}-1.1.0"
     options = "-c lock_timeout=500ms -c statement_timeout=0"
@@ -283,7 +433,16 @@ def test_an_upgrade_migrates_before_the_old_version_is_replaced(installation):
 def test_a_new_granian_is_restarted(installation):
     _, log = installation.upgrade("1.1.0")
 
-    assert log[-1] == "1.1.0 systemctl restart bookmarks_service@*"
+    assert "1.1.0 systemctl restart bookmarks_service@*" in log
+
+
+def test_new_options_of_the_server_restart_it(installation):
+    origin = installation.folder.with_name("origin")
+    installation.write_unit(origin, "Environment=GRANIAN_BACKPRESSURE=600\n")
+    installation.commit(origin, "1.2.0")
+    _, log = installation.upgrade("1.2.0", GRANIAN="2.0")
+
+    assert "1.1.0 systemctl restart bookmarks_service@*" in log
 
 
 def test_an_upgrade_is_undone_by_the_former_version(installation):

@@ -1,10 +1,10 @@
 """Set up the service with demo data and serve it."""
 
+import multiprocessing
 import os
 import secrets
 import sys
 from collections.abc import Iterable
-from socket import socket
 from string import Template
 from typing import Any
 
@@ -16,6 +16,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connection, transaction
 
 from bookmarks.models import AccessToken, Bookmark
+from bookmarks_service.server_check import is_used
 from usergroups.management.operator_command import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -34,6 +35,8 @@ SERVER = (
     "granian",
     "bookmarks_service.wsgi:application",
     "--interface=wsgi",
+    # the most for which Granian prints no warning
+    f"--blocking-threads={2 * multiprocessing.cpu_count() + 1}",
     f"--static-path-mount={settings.STATIC_ROOT}",
     # seconds; the names of the files change with their content
     "--static-path-expires=31536000",
@@ -77,12 +80,11 @@ class Command(OperatorCommand):
         if not 0 < port < 2**16:
             raise CommandError("--port must be a number from 1 to 65535.")
         # Check this first, because the secrets of a quickstart that is still
-        # running are revoked. Granian would share the port with another one.
-        with socket() as client:
-            if not no_serve and client.connect_ex(("127.0.0.1", port)) == 0:
-                raise CommandError(
-                    f"Another server uses port {port}. Choose another port with --port."
-                )
+        # running are revoked.
+        if not no_serve and is_used("127.0.0.1", port):
+            raise CommandError(
+                f"Another server uses port {port}. Choose another port with --port."
+            )
         # Only the current user may read a new SQLite file.
         umask = os.umask(0o077)
         try:

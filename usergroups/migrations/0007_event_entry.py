@@ -10,7 +10,7 @@ USERGROUPS = apps.get_containing_app_config('usergroups').label
 class Migration(migrations.Migration):
 
     dependencies = [
-        (USERGROUPS, '0008_entries_to_events'),
+        (USERGROUPS, '0006_entries_to_events'),
     ]
 
     operations = [

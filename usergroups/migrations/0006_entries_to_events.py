@@ -219,7 +219,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        (USERGROUPS, '0007_one_history'),
+        (USERGROUPS, '0005_one_history'),
     ]
 
     operations = [

@@ -14,7 +14,7 @@ USERGROUPS = apps.get_containing_app_config('usergroups').label
 class Migration(migrations.Migration):
 
     dependencies = [
-        (USERGROUPS, '0006_token_successors'),
+        (USERGROUPS, '0004_token_successors'),
     ]
 
     operations = [
