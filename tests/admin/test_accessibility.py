@@ -224,7 +224,7 @@ def test_the_check_of_a_file_is_accessible_and_keeps_the_file(operator):
     operator.get_by_role("heading", name="nothing has been imported yet").wait_for()
 
     assert violations(operator) == []
-    assert operator.get_by_text("New collections: Checked").is_visible()
+    assert operator.get_by_text("New collections: 1").is_visible()
     # An error does not prevent another check.
     check_file(operator, b"")
     operator.get_by_text("The submitted file is empty.").wait_for()
