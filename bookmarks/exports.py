@@ -23,7 +23,7 @@ from usergroups.api.limits import Deadline
 from usergroups.db.bounded_reads import compare_positions
 from usergroups.db.retry import in_autocommit
 from usergroups.db.waiting import atomic_without_waiting
-from usergroups.events import Event, Kind, new_events, record
+from usergroups.events import Event, Kind, record_events
 from usergroups.models import UserGroup
 
 logger = logging.getLogger(__name__)
@@ -228,18 +228,21 @@ class Download:
             yield files.Record(0, title=NOT_COMPLETE, created_at=date)
 
 
-def record_export(user_group: UserGroup, file_format: str, **fields: str) -> None:
+def record_export(user_group: UserGroup, file_format: str, actor: str = "") -> None:
     """Record that the bookmarks of a user group were exported.
 
     This does not wait, because an export only reads. A database error is
     logged.
     """
-    numbers = {user_group.pk: 1}
-    events = new_events(
-        Kind.EXPORTED, Bookmark, numbers, counts={}, text=file_format.upper(), **fields
+    event = Event(
+        user_group=user_group,
+        kind=Kind.EXPORTED,
+        model=Bookmark._meta.label_lower,
+        actor=actor,
+        text=file_format.upper(),
     )
     try:
         with atomic_without_waiting(router.db_for_write(Event)):
-            record(events)
+            record_events([event])
     except Error:
         logger.warning("Could not record an export.", exc_info=True)

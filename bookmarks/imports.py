@@ -45,7 +45,7 @@ from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER
 from usergroups.api.limits import Deadline, TimeLimitExceeded
 from usergroups.db.retry import retry_on_conflict
-from usergroups.events import MAX_TEXT, Kind, new_events, record
+from usergroups.events import MAX_TEXT, Event, Kind, record_events
 from usergroups.models import UserGroup
 
 from .import_report import Report, printable, refused_lines, translated
@@ -418,28 +418,25 @@ def record_import(user_group: UserGroup, report: Report, using: str) -> None:
     """
     if report.is_of_nothing:
         return
-    fields = {}
-    # Otherwise, it is an operator or a token.
-    if report.importer:
-        fields["actor"] = report.importer
     counts = {
         NEW: report.created,
         UPDATED: report.updated,
         EXISTING: report.existing,
         REFUSED: report.refused,
     }
-    events = new_events(
-        Kind.IMPORTED,
-        Bookmark,
-        {user_group.pk: 1},
+    event = Event(
+        user_group=user_group,
+        kind=Kind.IMPORTED,
+        model=Bookmark._meta.label_lower,
+        # without a command, an operator or a token
+        actor=report.importer,
         counts=counts,
         text=printable(report.file_name)[:MAX_TEXT],
         refused_lines=refused_lines(report.refusals),
-        **fields,
     )
     try:
         # In an outer transaction, an error only ends a savepoint.
         with transaction.atomic(using):
-            record(events, using)
+            record_events([event], using)
     except Error:
         logger.warning("Could not record an import.", exc_info=True)

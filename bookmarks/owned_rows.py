@@ -19,7 +19,7 @@ from usergroups.db.compiled_statements import select_statement
 from usergroups.db.models import DatedModel
 from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
-from usergroups.events import Kind, record_call
+from usergroups.events import Event, Kind, keys_text, record_events
 from usergroups.models import UserGroup
 
 from .deletion_log import Deletion
@@ -189,8 +189,15 @@ class PublicIdManager(WritingManager[M]):
             found = set(locked.values_list("pk", flat=True))
             rows.filter(pk__in=found)._delete()
             if found:
-                numbers = {user_group.pk: len(found)}
-                record_call(Kind.DELETED, self.model, numbers, rows.db)
+                label = self.model._meta.label_lower
+                event = Event(
+                    user_group=user_group,
+                    kind=Kind.DELETED,
+                    model=label,
+                    keys=keys_text(found),
+                    counts={label: len(found)},
+                )
+                record_events([event], rows.db)
             return found
 
         try:

@@ -17,13 +17,12 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.changes import ChangesAdmin
 from usergroups.admin_tools.findable import FindableAdmin
+from usergroups.admin_tools.history import HistoryAdmin
 from usergroups.admin_tools.lists import OperatorListAdmin
 from usergroups.admin_tools.pages import M, admin_url
 
 admin.site.unregister([User, Group])
-admin.site.register(LogEntry, ChangesAdmin)
 
 
 class RoleInput(forms.Select):
@@ -49,7 +48,7 @@ def role_name(group: Group) -> str:
     return str(ROLE_NAMES.get(group.name, group.name))
 
 
-class PermissionsAdmin(OperatorListAdmin[M]):
+class PermissionsAdmin(HistoryAdmin[M], OperatorListAdmin[M]):
     """An admin with a list like those of the apps, and with check boxes for
     permissions on the models of the site.
     """

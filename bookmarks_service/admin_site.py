@@ -5,90 +5,48 @@ code for Find, confirmations, lists, forms and secrets, and Unfold needs
 ``unsafe-eval`` and inline styles, which the content security policy forbids.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from axes.decorators import axes_dispatch
 from django.conf import settings
-from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import BadRequest
-from django.db.models import Manager, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, path, reverse
+from django.urls import URLPattern, URLResolver
 from django.utils.decorators import method_decorator
-from django.utils.text import capfirst
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.models import AccessToken, Bookmark
-from usergroups.admin_tools.cells import relative_time
-from usergroups.admin_tools.changes import show_object
+from usergroups.admin_tools.event_list import recent_events
 from usergroups.admin_tools.find_site import FindSite
-from usergroups.admin_tools.history import message_of
-from usergroups.admin_tools.pages import admin_url, can_view
-from usergroups.admin_tools.paginator import MAX_LISTED, bounded_number, newest_rows
-from usergroups.models import ApiToken, Team, UserGroup
-from usergroups.tokens.models import Token
 
-from .admin_charts import (
-    Chart,
-    bookmarks_by_day,
-    days_until_today,
-    draw,
-    tokens_by_week,
-    weeks_from_today,
-)
-from .expiring_tokens import can_view_tokens, expiring_tokens_page
-from .token_panels import TokenPanel, token_panels
+from .needs_today import lines_for
 
-MAX_CHANGES = 5  # on the index page
+MAX_EVENTS = 5  # on the index page
 
 
 NAVIGATION = [
-    (_("Customers"), ["UserGroup", "Team"]),
-    (_("Tokens"), ["ApiToken", "AccessToken", "ExpiringTokens"]),
-    (_("Bookmarks"), ["Bookmark", "Collection"]),
-    (_("Administration"), ["LogEntry", "Event", "User", "Group"]),
+    "UserGroup",
+    "Team",
+    "ApiToken",
+    "AccessToken",
+    "Bookmark",
+    "Event",
+    "User",
+    "Group",
 ]
-"""The groups of lists in the navigation, and their models, in the order of
-use.
-"""
+"""The models of the lists in the navigation, in the order of use."""
+
+NOT_IN_NAVIGATION = ["Collection"]
+"""Models to whose rows the page of a user group leads."""
 
 
-def grouped(apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the models of Django's list of apps by groups of the navigation.
-
-    Models that are in no group come last, by their apps.
+def navigation_position(entry: dict[str, Any]) -> int:
+    """Return the position of an entry of Django's list of apps. Models of a
+    host project come last.
     """
-    entries = {entry["object_name"]: entry for app in apps for entry in app["models"]}
-    groups = []
-    for name, model_names in NAVIGATION:
-        models = [entries.pop(each) for each in model_names if each in entries]
-        if models:
-            groups.append({"name": name, "app_label": "", "models": models})
-    for app in apps:
-        models = [each for each in app["models"] if each["object_name"] in entries]
-        if models:
-            groups.append({**app, "models": models})
-    return groups
-
-
-def limit_text(is_limited: bool) -> str:
-    """Return the number of rows that were read if there are others, otherwise
-    an empty text.
-    """
-    return intcomma(MAX_LISTED) if is_limited else ""
-
-
-class Step(NamedTuple):
-    """A step of the set-up, which links to the page where it is done."""
-
-    text: str
-    url: str
-    done: bool
+    name = entry["object_name"]
+    return NAVIGATION.index(name) if name in NAVIGATION else len(NAVIGATION)
 
 
 class OperatorsSite(FindSite):
@@ -112,29 +70,20 @@ class OperatorsSite(FindSite):
                     entry["name"] = title
         if app_label is not None:
             return apps
-        if can_view_tokens(self, request):
-            expiring_tokens = {
-                "object_name": "ExpiringTokens",
-                "name": gettext("Expiring tokens"),
-                "admin_url": reverse(f"{self.name}:expiring_tokens"),
-            }
-            apps.append({"models": [expiring_tokens]})
-        return grouped(apps)
+        entries = []
+        for app in apps:
+            for entry in app["models"]:
+                if entry["object_name"] not in NOT_IN_NAVIGATION:
+                    entries.append(entry)
+        entries.sort(key=navigation_position)
+        # Without an entry, the index page says so.
+        return [{"name": "", "app_label": "", "models": entries}] if entries else []
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        view = self.admin_view(self.expiring_tokens_view)
-        urls: list[URLResolver | URLPattern] = [
-            path("expiring-tokens/", view, name="expiring_tokens")
-        ]
-        for url in super().get_urls():
-            # No model has get_absolute_url(), and Django's redirect to it
-            # raises an error for malformed keys.
-            if getattr(url, "name", None) != "view_on_site":
-                urls.append(url)
-        return urls
-
-    def expiring_tokens_view(self, request: HttpRequest) -> HttpResponse:
-        return expiring_tokens_page(self, request)
+        # No model has get_absolute_url(), and Django's redirect to it raises an
+        # error for malformed keys.
+        urls = super().get_urls()
+        return [url for url in urls if getattr(url, "name", "") != "view_on_site"]
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -179,105 +128,6 @@ class OperatorsSite(FindSite):
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
-        tokens: list[TokenPanel] = []
-        charts = self.bookmark_charts(request)
-        for model in (ApiToken, AccessToken):
-            if can_view(self, request, model):
-                model_admin = self.get_model_admin(model)
-                newest, is_limited = newest_rows(model_admin.get_queryset(request))
-                tokens += token_panels(model_admin, request, newest, is_limited)
-                charts.append(self.token_chart(model, newest, is_limited))
-        changes = None
-        if can_view(self, request, LogEntry):
-            changes = self.recent_changes(request)
-        panels = {
-            "steps": self.first_steps(request),
-            "user_groups": self.number_of_user_groups(request),
-            "charts": charts,
-            "tokens": tokens,
-            "recent_changes": changes,
-        }
-        return super().index(request, {"panels": panels} | (extra_context or {}))
-
-    def first_steps(self, request: HttpRequest) -> list[Step]:
-        """Return the set-up steps that the user may do, or none if all are
-        done.
-        """
-        used_tokens = ApiToken.objects.exclude(last_used_at=None)
-        others = User.objects.exclude(username=request.user.get_username())
-        # the rows which show that the step is done, the page of the admin that
-        # it links to, or "" for the documentation of the API, and its text
-        steps: list[tuple[QuerySet[Any] | Manager[Any], str, str]] = [
-            (Team.objects, "add", gettext("Add a team")),
-            (
-                ApiToken.objects,
-                "add",
-                gettext("Issue an API token to the team's application"),
-            ),
-            (used_tokens, "", gettext("Call the API with the token")),
-            (UserGroup.objects, "", gettext("Create a user group with POST /api/user")),
-            (
-                Bookmark.objects,
-                "import",
-                gettext("Import bookmarks, or create them with POST /v1/bookmarks"),
-            ),
-            (others, "add", gettext("Create an account for each operator")),
-        ]
-        result = []
-        for rows, page, text in steps:
-            model_admin = self.get_model_admin(rows.model)
-            if not model_admin.has_add_permission(request):
-                continue
-            url = reverse("docs")
-            if page:
-                url = admin_url(self, rows.model._meta, page)
-            result.append(Step(text, url, rows.exists()))
-        if all(step.done for step in result):
-            return []
-        return result
-
-    def number_of_user_groups(self, request: HttpRequest) -> str:
-        """Return the number of user groups, up to MAX_LISTED, or an empty text
-        if the user may not view them.
-        """
-        if not can_view(self, request, UserGroup):
-            return ""
-        return bounded_number(self.get_model_admin(UserGroup).get_queryset(request))
-
-    def bookmark_charts(self, request: HttpRequest) -> list[Chart]:
-        """Return the chart of the latest bookmarks, if the user may view them.
-
-        No index has the days on which bookmarks of all user groups were
-        created, so the newest bookmarks are counted.
-        """
-        if not can_view(self, request, Bookmark):
-            return []
-        rows = self.get_model_admin(Bookmark).get_queryset(request)
-        newest, is_limited = newest_rows(rows)
-        title = gettext("Bookmarks of the last 30 days")
-        counts = bookmarks_by_day(newest)
-        return [draw(title, days_until_today(), counts, limit_text(is_limited))]
-
-    def token_chart(
-        self, model: type[Token], newest: "QuerySet[Any]", is_limited: bool
-    ) -> Chart:
-        """Return the chart of the tokens that expire in the next weeks."""
-        title = gettext("%(names)s that expire in the next 8 weeks")
-        title %= {"names": capfirst(model._meta.verbose_name_plural)}
-        counts = tokens_by_week(newest)
-        return draw(title, weeks_from_today(), counts, limit_text(is_limited))
-
-    def recent_changes(
-        self, request: HttpRequest
-    ) -> list[tuple[LogEntry, str, str, str | None]]:
-        """Return the latest changes in the admin that the user may see: the
-        entry, what was changed, the message and the time of each.
-        """
-        entries = self.get_model_admin(LogEntry).get_queryset(request)
-        latest = entries.select_related("user", "content_type").order_by("-pk")
-        changes = []
-        for entry in latest[:MAX_CHANGES]:
-            time = relative_time(entry.action_time)
-            changed = show_object(self, entry)
-            changes.append((entry, changed, message_of(entry), time))
-        return changes
+        events = recent_events(self, request, MAX_EVENTS)
+        context = {"lines": lines_for(self, request), "events": events}
+        return super().index(request, context | (extra_context or {}))

@@ -101,8 +101,9 @@ def test_a_catalog_agrees_with_those_of_django(app):
         for text in (ours.keys() & other.keys()) - {""}
     }
 
+    # Django calls the history of an object its "Geschichte".
     assert {
         text for text, our_german, their_german in shared if our_german != their_german
-    } == set()
+    } <= {"History"}
     # so that the test fails if it does not find the catalogs of Django
     assert sum(map(len, others)) > 500

@@ -1,53 +1,54 @@
-"""What was done with user groups: changes by operators, imports, exports, and
-what API calls rotated, revoked or deleted.
+"""What was done with user groups and teams: changes by operators, imports,
+exports, and what calls rotated, revoked or deleted.
 
 Calls that write single rows are not recorded.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
 
-from django.apps import apps
 from django.db import models, router
-from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
 from .signals import actor as current_actor
 
+M = TypeVar("M", bound=models.Model)
+
 MAX_TEXT = 255  # characters
 
-CHUNK = 1_000  # entries of the admin's history in a statement
-
-SUMMARY = '[{"rows": '
-"""The beginning of the messages in the admin's history that describe an action
-on rows. They contain no values of the rows.
-"""
+MAX_NAMED = 20  # rows, of which an event has the names
 
 
 class Kind(models.TextChoices):
+    ADDED = "added", _("Added")
     CHANGED = "changed", _("Changed")
+    MERGED = "merged", _("Merged")
     IMPORTED = "imported", _("Imported")
     EXPORTED = "exported", _("Exported")
     ROTATED = "rotated", _("Rotated")
+    REVEALED = "revealed", _("Revealed")
     REVOKED = "revoked", _("Revoked")
     DELETED = "deleted", _("Deleted")
 
 
 class Event(models.Model):
-    """Something that was done with a user group, or with rows that belong to
-    it.
+    """Something that was done with rows, which belong to a user group, to a
+    team or to neither.
 
-    The events of a group are deleted with the group. The deletion itself is an
-    event without a group.
+    An action on rows of several owners is an event for each of them, and one
+    of the ``whole`` action, which has only numbers. The events of an owner are
+    deleted with it. The deletion itself is an event without an owner.
     """
 
     # The keys have the order of their times.
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
     at = models.DateTimeField(_("date/time"), default=timezone.now)
-    # The querysets delete the events before their group.
+    # The querysets delete the events before their owner.
     user_group = models.ForeignKey(
         "UserGroup",
         models.DO_NOTHING,
@@ -56,157 +57,165 @@ class Event(models.Model):
         db_index=False,
         verbose_name=_("user group"),
     )
+    team = models.ForeignKey(
+        "Team",
+        models.DO_NOTHING,
+        related_name="+",
+        null=True,
+        db_index=False,
+        verbose_name=_("team"),
+    )
+    """The team that owns the rows, unless they belong to a user group."""
+    whole = models.CharField(max_length=36, default="", db_default="")
+    """The key of the event of the whole action, if there is one."""
     actor = models.CharField(_("by"), max_length=MAX_TEXT)
-    """The username of an operator, the hint of a token, or a command."""
+    """The name of an operator with the username, the hint of a token, or a
+    command.
+    """
     kind = models.CharField(_("kind"), max_length=10, choices=Kind)
     model = models.CharField(max_length=100)
     """The label of the model of the rows, such as "bookmarks.bookmark"."""
+    keys = models.TextField(default="", db_default="")
+    """The keys of the rows, as ``keys_text()`` returns them."""
     counts = models.JSONField(default=dict)
     """Numbers of rows by the label of their model, or by an English word."""
+    changes = models.JSONField(null=True)
+    """The old and the new value of each changed field, ``{name: [old, new]}``,
+    or None in their place if they are not kept.
+    """
     text = models.CharField(max_length=MAX_TEXT)
-    """A file name, hints of tokens or keys."""
+    """The names of the first rows, or a file name."""
     refused_lines = models.TextField()
     """The refused lines of an import as CSV, which are kept for some weeks."""
-    entry = models.BigIntegerField(null=True)
-    """The key of the entry of the admin's history that describes a change.
-
-    There is no foreign key, because a host project may lack the admin.
-    """
 
     class Meta:
         verbose_name = _("event")
-        verbose_name_plural = _("timeline")
+        verbose_name_plural = _("history")
         # Whoever may view a model may view the events about it.
         default_permissions = ()
         indexes = [
             models.Index(fields=["user_group", "id"], name="usergroups_events"),
+            models.Index(
+                fields=["team", "id"],
+                name="usergroups_events_of_team",
+                condition=models.Q(team__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind}, {self.at:%Y-%m-%d %H:%M}"
 
 
-def is_user_group(row: models.Model) -> bool:
-    """Return whether the row is a user group."""
-    return isinstance(row, Event._meta.get_field("user_group").related_model)
+OWNERS = ("user_group", "team")
+"""The fields of an event with its owner."""
 
 
-def owners(rows: Iterable[Any]) -> Counter[int]:
-    """Return how many of the rows each user group owns, by the group's key.
-
-    A group counts as a row of its own. Rows without a group are not counted.
+def first_key(at: datetime) -> UUID:
+    """Return a key that is lower than all keys, of UUID version 7, since this
+    time.
     """
-    numbers = Counter[int]()
-    for row in rows:
-        key = getattr(row, "user_group_id", None)
-        if is_user_group(row):
-            key = row.pk
-        if key is not None:
-            numbers[key] += 1
-    return numbers
+    milliseconds = int(at.timestamp() * 1_000)
+    return UUID(int=milliseconds << 80)
+
+
+def keys_text(keys: Iterable[object]) -> str:
+    """Return keys of rows, each between line feeds."""
+    lines = "\n".join(map(str, keys))
+    return f"\n{lines}\n"
+
+
+def is_owner(model: type[models.Model]) -> bool:
+    """Return whether the model is that of user groups or of teams."""
+    owners = {Event._meta.get_field(name).related_model for name in OWNERS}
+    return model in owners
+
+
+def owner_of(row: models.Model) -> dict[str, Any]:
+    """Return the field of an event, and its value, for the user group or team
+    that the row is or belongs to, or an empty dict if there is none.
+    """
+    for name in OWNERS:
+        model: Any = Event._meta.get_field(name).related_model
+        if isinstance(row, model):
+            return {f"{name}_id": row.pk}
+        for field in row._meta.concrete_fields:
+            if field.related_model is not model:
+                continue
+            key = field.value_from_object(row)
+            if key is not None:
+                return {f"{name}_id": key}
+    return {}
 
 
 def name_of(writer: object) -> str:
     """Return what the events call an operator, a token or another actor."""
     if writer is None:
         return ""
-    hint = getattr(writer, "hint", None)
-    if hint is not None:
-        return f"{hint}…"
-    return str(writer)[:MAX_TEXT]
+    if hasattr(writer, "hint"):
+        return f"{writer.hint}…"
+    full_name = getattr(writer, "get_full_name", str)()
+    text = f"{full_name} ({writer})" if full_name else str(writer)
+    return text[:MAX_TEXT]
 
 
-def new_events(
+def is_call() -> bool:
+    """Return whether an API call acts, and not an operator or a command."""
+    # Of all actors, only tokens have a hint.
+    return hasattr(current_actor.get(), "hint")
+
+
+def events_about(
     kind: Kind,
-    model: type[models.Model],
-    numbers: Mapping[int, int],
-    **fields: Any,
+    rows: Sequence[M],
+    name: Callable[[M], str] = str,
+    keys_of: Callable[[M], Sequence[Any]] = lambda row: [row.pk],
+    *,
+    counts: Mapping[str, int] | None = None,
+    changes: Mapping[str, object] | None = None,
 ) -> list[Event]:
-    """Return an unsaved event for each user group in ``numbers``, as returned
-    by ``owners()``.
+    """Return unsaved events of an action on rows of one model.
+
+    Without ``counts``, the rows are counted. An event of one owner has neither
+    names, keys nor numbers of others. ``keys_of`` returns the keys of all rows
+    that the action on a row is about.
     """
-    fields.setdefault("actor", name_of(current_actor.get()))
-    label = model._meta.label_lower
+    model = type(rows[0])._meta.label_lower
+    by_owner = defaultdict(list)
+    for row in rows:
+        by_owner[tuple(owner_of(row).items())].append(row)
     events = []
-    for key, number in numbers.items():
-        values = {"counts": {label: number}, **fields}
-        events.append(Event(user_group_id=key, kind=kind, model=label, **values))
+    whole = ""
+    if len(by_owner) > 1:
+        numbers = counts or {model: len(rows)}
+        events.append(Event(kind=kind, model=model, counts=numbers))
+        whole = str(events[0].pk)
+        counts = None
+    for owner, owned in by_owner.items():
+        names = [name(row) for row in owned[:MAX_NAMED]]
+        keys = [key for row in owned for key in keys_of(row)]
+        share = Event(
+            kind=kind,
+            model=model,
+            whole=whole,
+            keys=keys_text(keys),
+            counts=counts or {model: len(owned)},
+            changes=changes,
+            text=", ".join(filter(None, names))[:MAX_TEXT],
+            **dict(owner),
+        )
+        events.append(share)
     return events
 
 
-def record(events: Sequence[Event], using: str | None = None) -> None:
-    """Insert the events in one statement.
+def record_events(events: Sequence[Event], using: str | None = None) -> None:
+    """Insert the events in one statement, as those of the current actor unless
+    they have another.
 
     Call this in the transaction that writes what they tell.
     """
+    actor = name_of(current_actor.get())
+    for event in events:
+        event.actor = event.actor or actor
+        # Django counts deleted rows by labels in mixed case.
+        event.counts = {name.lower(): n for name, n in event.counts.items()}
     Event.objects.using(using or router.db_for_write(Event)).bulk_create(events)
-
-
-def record_call(
-    kind: Kind,
-    model: type[models.Model],
-    numbers: Mapping[int, int],
-    using: str,
-    text: str = "",
-) -> None:
-    """Record what an API call did with rows of this model.
-
-    Do nothing for another actor, because the admin records what operators do.
-    """
-    # Of all actors, only tokens have a hint.
-    if hasattr(current_actor.get(), "hint"):
-        record(new_events(kind, model, numbers, text=text), using)
-
-
-def record_deletion(
-    model: type[models.Model],
-    keys: Sequence[object],
-    counts: Mapping[str, int],
-    using: str,
-) -> None:
-    """Record that user groups or teams with these keys were deleted, with the
-    numbers of all deleted rows by the label of their model.
-    """
-    event = Event(
-        kind=Kind.DELETED,
-        actor=name_of(current_actor.get()),
-        model=model._meta.label_lower,
-        counts=counts,
-        text=", ".join(map(str, keys))[:MAX_TEXT],
-    )
-    record([event], using)
-
-
-def erase(events: QuerySet[Event]) -> None:
-    """Delete the events, and erase the values in the entries of the admin's
-    history about the same rows.
-    """
-    if apps.is_installed("django.contrib.admin"):
-        keys = list(events.exclude(entry=None).values_list("entry", flat=True))
-        for start in range(0, len(keys), CHUNK):
-            erase_entries(history().filter(pk__in=keys[start : start + CHUNK]))
-    events.delete()
-
-
-def history() -> QuerySet[Any]:
-    """Return the entries of the admin's history, on the database for writes."""
-    model = apps.get_model("admin", "LogEntry")
-    return model._default_manager.using(router.db_for_write(model))
-
-
-def erase_entries(entries: QuerySet[Any]) -> int:
-    """Erase the names of objects and the values in entries of the admin's
-    history, and return their number.
-
-    What remains is who changed which object when, and the messages that begin
-    with SUMMARY.
-    """
-    summary = When(change_message__startswith=SUMMARY, then=F("change_message"))
-    message = Case(summary, default=Value("", models.TextField()))
-    return entries.update(object_repr="", change_message=message)
-
-
-def with_values(entries: QuerySet[Any]) -> QuerySet[Any]:
-    """Filter the entries that ``erase_entries()`` would change."""
-    has_message = ~Q(change_message="") & ~Q(change_message__startswith=SUMMARY)
-    return entries.filter(~Q(object_repr="") | has_message)

@@ -43,7 +43,7 @@ class Environment(models.TextChoices):
 class TeamQuerySet(ErasingQuerySet["Team"]):
     """Deletes teams with their user groups."""
 
-    event_lookup = "user_group__team"
+    event_lookups = ("user_group__team", "team")
 
     def release_dependants(self, keys: Sequence[Any]) -> None:
         """Also lock the user groups, so that concurrent inserts of their

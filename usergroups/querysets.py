@@ -13,13 +13,12 @@ from django.utils import timezone
 from . import signals
 from .db.announcements import announce, announce_update
 from .db.bounded_reads import size_of_results
-from .db.cascades import reverse_relations
 from .db.models import assign_each
 from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
 from .deletion_log import UserGroupDeletion
-from .events import Event, Kind, erase, owners, record_call, record_deletion
+from .events import Event, Kind, events_about, keys_text, record_events
 
 if TYPE_CHECKING:
     from .models import UserGroup
@@ -38,10 +37,6 @@ def name_begins_with(text: str) -> Exact:
     """
     # Not with __startswith, because LIKE ignores the letter case on SQLite.
     return Exact(Left("name", len(text)), text)
-
-
-class ProvidedIdTaken(Exception):
-    """The environment already has a user group with this ``provided_id``."""
 
 
 class Scope(TypedDict):
@@ -65,22 +60,29 @@ class ErasingQuerySet(WritingQuerySet[M]):
     events.
     """
 
-    event_lookup: str
-    """The lookup that leads from an event to the row."""
+    event_lookups: tuple[str, ...]
+    """The lookups that lead from an event to the row."""
 
     def release_dependants(self, keys: Sequence[Any]) -> None:
         events = Event.objects.using(self.db)
-        erase(events.filter(**{f"{self.event_lookup}__in": keys}))
+        for lookup in self.event_lookups:
+            events.filter(**{f"{lookup}__in": keys}).delete()
 
     def record_counts(self, keys: Sequence[Any], counts: Mapping[str, int]) -> None:
-        record_deletion(self.model, keys, counts, self.db)
+        deletion = Event(
+            kind=Kind.DELETED,
+            model=self.model._meta.label_lower,
+            keys=keys_text(keys),
+            counts=counts,
+        )
+        record_events([deletion], self.db)
 
 
 class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
     """Records the deletions of user groups."""
 
     recorded_fields = ("team", "environment", "provided_id")
-    event_lookup = "user_group"
+    event_lookups = ("user_group",)
 
     def record_deletions(self, rows: Sequence["UserGroup"], now: datetime) -> None:
         # Not those of a deleted team, whose API tokens are deleted as well.
@@ -103,25 +105,6 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         if not isinstance(token, str) or not token.isprintable():
             raise self.model.DoesNotExist
         return self.get(token=token)
-
-    def _move_to_environment(self, provided_id: str, environment: str) -> "UserGroup":
-        """Do what ``move_to_environment`` does, in the current transaction."""
-        group = self.select_for_update().get(provided_id=provided_id)
-        if group.environment == environment:
-            return group
-        now = timezone.now()
-        self.record_deletions([group], now)
-        group.environment = environment
-        group.created_at = now
-        group.updated_at = now
-        group.save(update_fields=["environment", "created_at", "updated_at"])
-        for relation in reverse_relations(self.model):
-            tokens = relation.related_model
-            if "environment" in getattr(tokens, "owner_copies", ()):
-                rows = tokens._base_manager.using(self.db)
-                of_group = rows.filter(**{relation.field.name: group})
-                of_group.update(environment=environment)
-        return group
 
     def _upsert(
         self, wanted: dict[str, dict[str, object]], scope: Scope
@@ -243,37 +226,11 @@ class UserGroupManager(WritingManager["UserGroup"]):
         def rotate() -> "UserGroup":
             group = groups._update_by_key(key, None, {"token": new_token})
             announce(signals.rotated, [group], groups.db)
-            record_call(Kind.ROTATED, self.model, owners([group]), groups.db)
+            events = events_about(Kind.ROTATED, [group], lambda group: group.name)
+            record_events(events, groups.db)
             return group
 
         return retry_on_conflict(rotate, groups.db)
-
-    def move_to_environment(
-        self, provided_id: str, scope: Scope, environment: str
-    ) -> "UserGroup":
-        """Move the group to another environment of its team and return it.
-
-        For API clients, the group is deleted in the old environment and
-        created in the new one: the deletion is recorded, and ``created_at``
-        becomes the time of the move. Its tokens get the new environment in the
-        same transaction.
-
-        Raises UserGroup.DoesNotExist or ProvidedIdTaken.
-        """
-        self._key(provided_id, scope)
-        self.model.cleaned_values({"environment": environment})
-        groups = self.in_scope(scope)
-
-        def refuse_duplicate() -> None:
-            others = self.in_scope({**scope, "environment": environment})
-            if others.filter(provided_id=provided_id).exists():
-                raise ProvidedIdTaken
-
-        return retry_on_conflict(
-            lambda: groups._move_to_environment(provided_id, environment),
-            groups.db,
-            refuse_duplicate,
-        )
 
     def delete_by_provided_id(
         self,

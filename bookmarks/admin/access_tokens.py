@@ -13,6 +13,7 @@ from .owned import OWNER_COLUMNS, OwnedAdmin
 class AccessTokenAdmin(TokenAdmin[AccessToken], OwnedAdmin[AccessToken]):
     owner_form_fields = ("user_group",)
     owner_columns = OWNER_COLUMNS
+    usage = _("as “Bearer” on /v1/")
     list_filter = (*TokenAdmin.list_filter, *OwnedAdmin.list_filter)
     search_fields = (
         "name",

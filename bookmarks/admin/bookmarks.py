@@ -19,7 +19,6 @@ from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from .collections import limit_to_group
 from .exports import ExportingAdmin
 from .imports import ImportingAdmin
-from .moves import MovingAdmin
 from .owned import OWNER_COLUMNS, DistributedAdmin
 
 
@@ -48,9 +47,7 @@ class CollectionFilter(AutocompleteFilter):
 
 
 @admin.register(Bookmark)
-class BookmarkAdmin(
-    MovingAdmin, ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]
-):
+class BookmarkAdmin(ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]):
     list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
     list_filter = (*DistributedAdmin.list_filter, ("collection", CollectionFilter))
     search_fields = ("url", "title", "tags", "note")
@@ -61,8 +58,6 @@ class BookmarkAdmin(
     # Only the default ordering, by creation, has an index on every database.
     sortable_by = ()
     autocomplete_fields = ("user_group", "collection")
-    actions = ("move", "delete_selected")
-    object_actions = {"move": _("Move")}
     empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Bookmark]:
@@ -97,10 +92,11 @@ class BookmarkAdmin(
     def get_fields(
         self, request: HttpRequest, obj: Bookmark | None = None
     ) -> tuple[str, ...]:
+        fields = ("title", "tags", "note")
         if obj is None:
-            return ("user_group", "url", "title", "tags", "note")
-        editable = ("collection", "title", "tags", "note")
-        return (*editable, *self.fixed_fields, *self.readonly_fields)
+            return ("user_group", "url", *fields)
+        dates = ("id", "created_at", "updated_at")
+        return ("user_group", "url_link", *fields, "collection", *dates)
 
     def get_form(
         self,

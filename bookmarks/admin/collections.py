@@ -8,12 +8,11 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.models import Collection
+from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import set_query_params
 from usergroups.admin_tools.fields import is_valid_value
 from usergroups.models import UserGroup
 
-from .merges import MergingAdmin
 from .owned import OWNER_COLUMNS, DistributedAdmin
 
 # limits the autocompletion of collections to those of a user group
@@ -21,14 +20,14 @@ USER_GROUP_PARAM = "of_user_group"
 
 
 @admin.register(Collection)
-class CollectionAdmin(MergingAdmin, DistributedAdmin[Collection]):
+class CollectionAdmin(DistributedAdmin[Collection]):
     list_display = ("name", *OWNER_COLUMNS, "created")
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")
     fixed_fields = ("user_group",)
+    related = ((Bookmark, "collection"),)
     readonly_fields = ("id", "created_at", "updated_at")
     fields = ("user_group", "name", *readonly_fields)
-    actions = ("merge", "delete_selected")
     empty_text = _("Applications create collections with POST /v1/collections.")
     deletion_note = _(
         "The bookmarks are kept, without a collection. If bookmarks become duplicates, "

@@ -16,6 +16,11 @@ class DetailedReport(Report):
     dry_run: bool
 
     @property
+    def written(self) -> int:
+        """How many bookmarks are new or updated."""
+        return self.created + self.updated
+
+    @property
     def refused_csv(self) -> str:
         """A ``data:`` URL that contains a CSV file with the refused records.
 

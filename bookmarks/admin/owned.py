@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 from django.contrib import admin
 from django.db import router
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -41,6 +41,9 @@ class OwnedAdmin(OperatorAdmin[M]):
     deferred_fields = ("user_group__mapping", "user_group__properties")
     autocomplete_fields: ClassVar[tuple[str, ...]] = ("user_group",)
     ordering = ("-id",)
+
+    def parents_of(self, row: Any) -> list[Model]:
+        return [row.user_group.team, row.user_group]
 
     @admin.display(description=_("user group"))
     def user_group_link(self, row: Owned) -> str:

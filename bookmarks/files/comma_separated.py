@@ -9,8 +9,8 @@ with exactly the columns of an export.
 import csv
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from io import StringIO
-from itertools import chain
 from operator import methodcaller
 from typing import TextIO
 
@@ -35,71 +35,22 @@ DECLARED_DELIMITER = re.compile(r"sep=(.)[\r\n]*", re.IGNORECASE)
 csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
 
 
-class RowLines:
-    """Yields the lines of a file, and keeps the first one of the row that is
-    being read.
-
-    Raises ValueError if the row gets longer than MAX_LINE characters, as it
-    does if a closing quotation mark is missing.
+def find_delimiter(header: str) -> str:
+    """Return the character that separates the cells: the most frequent one that
+    makes a column of URLs.
     """
-
-    def __init__(self, text: TextIO) -> None:
-        self.lines = read_lines(text)
-        # The number of the last line that was taken.
-        self.number = 0
-        # The first line of the row, or an empty string, and the number of
-        # characters of the row.
-        self.first = ""
-        self.length = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self.lines)
-        self.number += 1
-        self.first = self.first or line
-        self.length += len(line)
-        if self.length > MAX_LINE:
-            raise ValueError
-        return line
-
-    def begin_row(self) -> None:
-        self.first = ""
-        self.length = 0
-
-    def find_delimiter(self) -> str:
-        """Return the character that separates the cells, and go to the header.
-
-        Blank lines before the header are skipped. A line ``sep=;`` before it,
-        for Excel, names the character. Otherwise, it is the most frequent one
-        that makes a column of URLs.
-        """
-        line = next((line for line in self.lines if not self.skips(line)), "")
-        declared = DECLARED_DELIMITER.fullmatch(line)
-        if declared:
-            self.number += 1
-            return declared[1]
-        self.lines = chain([line], self.lines)
-        by_number = sorted(DELIMITERS, key=line.count, reverse=True)
-        for delimiter in by_number:
-            if FieldMap(split(line, delimiter) or []).positions["url"]:
-                return delimiter
-        return by_number[0]
-
-    def skips(self, line: str) -> bool:
-        """Return whether a line before the header is blank, and count it."""
-        is_blank = line.isspace()
-        self.number += is_blank
-        return is_blank
+    by_number = sorted(DELIMITERS, key=header.count, reverse=True)
+    for delimiter in by_number:
+        if FieldMap(split(header, delimiter) or []).positions["url"]:
+            return delimiter
+    return by_number[0]
 
 
 def split(line: str, delimiter: str) -> list[str] | None:
     """Return the cells of a line as spreadsheets read them, or None if a
     quotation mark is missing.
     """
-    lines = [line.rstrip("\r\n"), ""]
-    rows = csv.reader(lines, delimiter=delimiter)
+    rows = csv.reader([line.rstrip("\r\n"), ""], delimiter=delimiter)
     try:
         cells = next(rows)
     except csv.Error:
@@ -108,51 +59,74 @@ def split(line: str, delimiter: str) -> list[str] | None:
     return cells if rows.line_num == 1 else None
 
 
-def read_rows(lines: RowLines) -> Iterator[tuple[int, list[str] | Problem]]:
+def read_rows(text: TextIO) -> Iterator[tuple[int, list[str] | Problem]]:
     """Yield the number of the line on which each row begins, and its cells or
     why it cannot be read.
 
-    A row of several lines must have as many cells as the header, and no text
-    after a closing quotation mark. Otherwise a quotation mark is missing, and
-    rows have become part of a cell.
+    Blank lines are skipped. A line ``sep=;`` before the header, for Excel, names
+    the delimiter. A row of several lines must have as many cells as the header,
+    and no text after a closing quotation mark. Otherwise a quotation mark is
+    missing, and rows have become part of a cell.
     """
-    delimiter = lines.find_delimiter()
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    lines = enumerate(read_lines(text), start=1)
+    delimiter = ""
     width = 0
-    while True:
-        lines.begin_row()
-        number = lines.number + 1
-        cells: list[str] | None
-        try:
-            cells = next(rows)
-        except StopIteration:
-            return
-        except (csv.Error, ValueError):
-            cells = None
-        has_one_line = lines.number == number
-        if has_one_line and lines.length > MAX_LINE:
+    for number, line in lines:
+        declared = DECLARED_DELIMITER.fullmatch(line)
+        if declared and not width:
+            delimiter = declared[1]
+        elif len(line) > MAX_LINE:
             yield number, too_long(MAX_LINE)
-            continue
-        if has_one_line and cells is None:
-            cells = split(lines.first, delimiter)
-        elif not has_one_line and cells and width and len(cells) != width:
-            cells = None
-        if cells is None:
-            problem = gettext_noop(
-                "A quotation mark is missing or misplaced, so the lines up to %(last)s "
-                "cannot be read."
-            )
-            yield number, Problem(problem, last=lines.number)
-        elif any(cells):
-            width = width or len(cells)
-            yield number, cells
+        elif not line.isspace():
+            delimiter = delimiter or find_delimiter(line)
+            last = number
+            cells = split(line, delimiter)
+            if cells is None:
+                last, cells = read_long_row(number, line, lines, delimiter)
+                if width and len(cells or []) != width:
+                    cells = None
+            if cells is None:
+                problem = gettext_noop(
+                    "A quotation mark is missing or misplaced, so the lines up to "
+                    "%(last)s cannot be read."
+                )
+                yield number, Problem(problem, last=last)
+            elif any(cells):
+                width = width or len(cells)
+                yield number, cells
+
+
+def read_long_row(
+    number: int, line: str, following: Iterator[tuple[int, str]], delimiter: str
+) -> tuple[int, list[str] | None]:
+    """Return the number of the last line of the row that begins on this one,
+    and its cells, or None if it does not end within MAX_LINE characters.
+    """
+    last = number
+
+    def lines() -> Iterator[str]:
+        nonlocal last
+        size = len(line)
+        yield line
+        for last, next_line in following:  # noqa: B007  # it is returned
+            size += len(next_line)
+            if size > MAX_LINE:
+                return
+            yield next_line
+
+    rows = csv.reader(lines(), delimiter=delimiter, strict=True)
+    # A row that does not end is an error, too.
+    cells = None
+    with suppress(csv.Error):
+        cells = next(rows)
+    return last, cells
 
 
 def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each row, or an InvalidRecord if it cannot be read."""
     columns = None
     is_our_own = False
-    for line, row in read_rows(RowLines(text)):
+    for line, row in read_rows(text):
         if isinstance(row, Problem):
             yield InvalidRecord(line, row)
         elif columns is None:

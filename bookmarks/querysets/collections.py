@@ -16,20 +16,14 @@ from bookmarks.owned_rows import (
 )
 from usergroups import signals
 from usergroups.db.announcements import announce
-from usergroups.db.cascades import TooManyDependants, retry_deletion
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
-from usergroups.events import Kind, owners, record_call
+from usergroups.events import Kind, events_about, is_call, record_events
 from usergroups.models import UserGroup
-
-from .bulk_writes import Gathered
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, Collection
 
     from .bookmarks import BookmarkManager
-
-MAX_MERGED = 1_000
-"""The maximum number of bookmarks that ``merge_into`` moves."""
 
 
 class CollectionQuerySet(PublicIdQuerySet["Collection"]):
@@ -37,7 +31,10 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
 
     def record_deletions(self, rows: Sequence["Collection"], now: datetime) -> None:
         super().record_deletions(rows, now)
-        record_call(Kind.DELETED, self.model, owners(rows), self.db)
+        # The admin records what operators delete.
+        if is_call():
+            # Only the keys and the owners of the rows were loaded.
+            record_events(events_about(Kind.DELETED, rows, lambda row: ""), self.db)
 
     def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
         # without the bookmarks, because their foreign key does not cascade
@@ -127,35 +124,6 @@ class CollectionManager(PublicIdManager["Collection"]):
         if len(found) < len(names):
             raise ConflictingRowDeleted
         return found, created
-
-    def merge_into(
-        self,
-        user_group: UserGroup,
-        kept: "Collection",
-        others: Sequence["Collection"],
-    ) -> Gathered:
-        """Move the bookmarks of the user group's collections ``others`` to the
-        collection ``kept`` as ``BookmarkManager.gather`` does, and delete the
-        others.
-
-        Raises TooManyDependants if there are more than MAX_MERGED bookmarks to
-        move.
-        """
-        rows = self.on_db_for_write().get_queryset().filter(user_group=user_group)
-        to_delete = rows.filter(pk__in=[other.pk for other in others])
-
-        def merge() -> Gathered:
-            # A concurrent insert of a bookmark waits, and then fails.
-            locked = to_delete.select_for_update().order_by("pk")
-            keys = list(locked.values_list("pk", flat=True))
-            [bookmarks] = to_delete.dependants(keys)
-            if bookmarks[: MAX_MERGED + 1].count() > MAX_MERGED:
-                raise TooManyDependants(bookmarks.model)
-            gathered = bookmarks_of(rows).gather(user_group, keys, kept)
-            to_delete.delete()
-            return gathered
-
-        return retry_deletion(merge, rows.db)
 
     def _find_duplicate(
         self, user_group: UserGroup, changed: "Collection"

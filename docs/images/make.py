@@ -26,15 +26,16 @@ SAMPLE_DATA = """
 import random
 from datetime import timedelta
 
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from bookmarks.models import AccessToken, Bookmark, Collection
+from usergroups.events import Event, Kind, events_about, record_events
 from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.signals import acting_as
 
 Team.objects.all().delete()
-LogEntry.objects.all().delete()
+Event.objects.all().delete()
 chance = random.Random(7)  # the same data each time
 now = timezone.now()
 operator = User.objects.get()
@@ -45,9 +46,11 @@ def days_ago(days):
     return now - timedelta(days=days)
 
 
-def log(user, obj, flag, message, days):
-    entry = LogEntry.objects.log_actions(user.pk, [obj], flag, change_message=message, single_object=True)
-    LogEntry.objects.filter(pk=entry.pk).update(action_time=days_ago(days))
+def log(user, obj, kind, days, changes=None):
+    [event] = events_about(kind, [obj], changes=changes)
+    event.at = days_ago(days)
+    with acting_as(user):
+        record_events([event])
 
 
 northwind, lighthouse = (Team.objects.create(name=name) for name in ("Northwind Analytics", "Lighthouse BI"))
@@ -65,10 +68,11 @@ for team, environment, name, read_only, expires_in, used in tokens:
         expires_at=expires_in and now + timedelta(days=expires_in), last_used_at=used and days_ago(used),
     )
     if name == "Reporting":
-        log(operator, token, ADDITION, "Issued.", 6)
+        log(operator, token, Kind.ADDED, 6)
     if name == "Migration of 2025":
         token.revoke()
-        log(managers[0], token, CHANGE, "Revoked.", 3)
+        Event.objects.all().delete()
+        log(managers[0], token, Kind.REVOKED, 3)
 
 names = ["Acme Logistics", "Blue Harbor Hotels", "Cedar Health", "Delta Foods", "Evergreen Retail", "Fjord Energy"]
 groups = []
@@ -92,8 +96,8 @@ for number, name in enumerate(names):
             user_group=groups[-1], url=f"https://{slug}.example/reports/{page}", title=f"Report {page}",
             collection=chance.choice(choices), created_at=moment,
         )
-log(managers[1], groups[1], CHANGE, [{"changed": {"fields": ["Properties"]}}], 1)
-log(managers[0], groups[0], CHANGE, "Rotated the user group token.", 0.1)
+log(managers[1], groups[0], Kind.CHANGED, 1, {"name": ["Acme", "Acme Logistics"]})
+log(managers[0], groups[0], Kind.ROTATED, 0.1)
 """
 
 
@@ -133,7 +137,7 @@ def take_pictures(page: Page, password: str) -> None:
     save(page, "tokens.png")
 
     page.goto("/admin/usergroups/usergroup/?q=acme-logistics")
-    page.locator("#result_list tbody th a").click()
+    page.locator("#result_list tbody th a").first.click()
     page.wait_for_load_state("load")
     save(page, "user-group.png", full_page=True)
 

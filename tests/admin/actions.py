@@ -16,6 +16,7 @@ from django.urls import reverse
 from bookmarks.models import AccessToken
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.events import Event
 from usergroups.models import ApiToken
 
 
@@ -75,6 +76,14 @@ def act(client, model, action, *objects, query="", select_across="0", **fields):
     return confirm(client, page, **fields)
 
 
+def act_on_page(client, model, action, obj, **fields):
+    """Press the button of an action on the page of an object, confirm it, and
+    return the page that follows.
+    """
+    page = open_confirmation_on_page(client, model, action, obj)
+    return confirm(client, page, **fields)
+
+
 def issue(client, model, **fields):
     """Submit the form of a new token and return the page with its secret."""
     return client.post(url(f"{model}_add"), fields, follow=True)
@@ -101,7 +110,9 @@ def allow_only(client, model, *verbs):
 
 def form_at(client, address):
     """Return the data that the form at an address has when it is opened."""
-    page = client.get(address)
+    # The form of a team or user group is behind the button Edit.
+    separator = "&" if "?" in address else "?"
+    page = client.get(f"{address}{separator}edit=1")
     form = page.context["adminform"].form
     data = {
         name: field.prepare_value(form[name].value())
@@ -118,7 +129,8 @@ def form_at(client, address):
 
 def shown_form(client, user_group):
     """Return the data that the form of a user group has when it is opened."""
-    return form_at(client, url("usergroups_usergroup_change", user_group.pk))
+    address = url("usergroups_usergroup_change", user_group.pk)
+    return form_at(client, address)
 
 
 def save(client, user_group, **changes):
@@ -166,6 +178,7 @@ def shown_and_stored(client, model, *tokens, caplog):
             for token in tokens
         ),
         str(list(LogEntry.objects.values())),
+        str(list(Event.objects.values())),
         str([session.get_decoded() for session in Session.objects.all()]),
         str(client.cookies),
         caplog.text,

@@ -4,10 +4,16 @@ import re
 
 import pytest
 
-from tests.admin.actions import confirm, open_confirmation, open_confirmation_on_page
-from tests.usergroups.factories import ApiTokenFactory
+from tests.admin.actions import (
+    confirm,
+    open_confirmation,
+    open_confirmation_on_page,
+    url,
+)
+from tests.bookmarks.factories import AccessTokenFactory
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.admin_tools import confirmations
-from usergroups.models import ApiToken
+from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +56,7 @@ def test_a_row_that_is_not_checked_is_left_out(admin_client, open_page):
     assert hidden_keys(page) == ""
     keys.remove(tokens[3].pk)
     done = confirm(admin_client, page, confirmed=[*keys, ""])
-    assert "Revoked: 24. Already revoked: 0." in done.content.decode()
+    assert "Revoked: 24.</li>" in done.content.decode()
     assert unrevoked() == [tokens[3]]
 
 
@@ -91,12 +97,63 @@ def test_an_only_row_has_no_check_box(admin_client):
 
 
 @pytest.mark.parametrize("action", ["revoke", "rotate", "delete_selected"])
-def test_the_page_says_how_many_tokens_are_in_use(admin_client, action):
+def test_the_page_says_which_tokens_are_in_use(admin_client, action):
     tokens = [ApiTokenFactory(recently_used=True), *ApiTokenFactory.create_batch(2)]
     ApiToken.objects.filter(pk=tokens[2].pk).update(
         last_used_at=tokens[2].created_at.replace(year=2020)
     )
 
-    page = open_confirmation(admin_client, MODEL, action, *tokens).content.decode()
+    page = open_confirmation(admin_client, MODEL, action, *tokens)
 
-    assert "Used in the last 24 hours: 1 of 3." in page
+    content = page.content.decode()
+    # Without scripts, the number of listed tokens remains right when a box is
+    # no longer checked. The heading and the button have no number.
+    assert (
+        "Listed</span>: <span>3</span> · used in the last 24 hours: <span>1<" in content
+    )
+    assert re.findall(r'value="(\d+)" id="row-\d+" data-used', content) == [
+        str(tokens[0].pk)
+    ]
+    assert content.count("<strong>used in the last 24 hours</strong>") == 1
+    assert not re.search(r"\d", page.context["title"])
+
+
+def test_rotating_names_the_tokens_that_it_skips(admin_client):
+    token, revoked = ApiTokenFactory(name="A"), ApiTokenFactory(name="B", revoked=True)
+
+    page = open_confirmation(admin_client, MODEL, "rotate", token, revoked)
+    done = confirm(admin_client, page, grace="24").content.decode()
+
+    skipped = "Not rotated, because only active tokens without a successor can be: "
+    assert f"{skipped}{revoked}." in done
+    assert f"{skipped}{token}" not in done
+
+
+def test_deleting_a_customer_asks_for_the_name_and_says_what_is_in_use(admin_client):
+    token = AccessTokenFactory(recently_used=True)
+    AccessTokenFactory(user_group=token.user_group)
+    model = "usergroups_usergroup"
+
+    page = open_confirmation_on_page(
+        admin_client, model, "delete_selected", token.user_group
+    )
+    refused = confirm(admin_client, page, name="Another")
+
+    assert "Access tokens used in the last 24 hours: 1" in page.content.decode()
+    assert "This is another name." in refused.content.decode()
+    confirm(admin_client, page, name=str(token.user_group))
+    assert not UserGroup.objects.exists()
+
+
+def test_a_list_does_not_offer_actions_on_one_row(admin_client, user_group):
+    page = admin_client.get(url("usergroups_usergroup_changelist")).content.decode()
+    for action in ("reveal_token", "rotate_token"):
+        assert action not in page
+
+    # Whoever writes the address changes one row.
+    UserGroupFactory()
+    asked = admin_client.get(
+        url("usergroups_usergroup_confirm"), {"action": "rotate_token"}
+    )
+
+    assert len(asked.context["form"].rows) == 1

@@ -155,7 +155,7 @@ def test_the_form_below_a_report_is_for_the_same_user_group(admin_client, user_g
 def refused_lines(page):
     """Return the lines of the CSV file that a report offers."""
     link = re.search(
-        r'href="data:text/csv;charset=utf-8,([^"]+)" download="refused.csv"',
+        r'href="data:text/csv;charset=utf-8,([^"]+)" download="refused-a.csv.csv"',
         page.content.decode(),
     )
     return list(csv.reader(io.StringIO(unquote(link[1]))))

@@ -1,51 +1,69 @@
-"""The history of a row in the admin has the old and new values of changed
-fields, and no secrets.
+"""The list of events: what operators, calls and commands did, as a whole and as
+the history of each row.
 """
 
-import html
-import json
 import re
+from datetime import timedelta
 
 import pytest
-from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
-from django.contrib.contenttypes.models import ContentType
 from django.forms import CharField
+from django.test import RequestFactory
+from django.utils import timezone
+from django.utils.html import strip_tags
+from uuid_utils.compat import uuid7
 
-from tests.admin.actions import act, allow_only, form_at, log_in_with, save, url
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from bookmarks.models import AccessToken, Bookmark
+from tests.admin.actions import act, act_on_page, allow_only, log_in_with, save, url
+from tests.admin.test_files import EXPORT, upload
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin import TeamAdmin
+from usergroups.admin_tools.event_list import recent_events
 from usergroups.admin_tools.forms import OperatorForm
-from usergroups.models import UserGroup
+from usergroups.events import Event, Kind, events_about, name_of, record_events
+from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db
 
-
-def history(client, model, row):
-    """Return the page with the history of a row."""
-    return client.get(url(f"{model}_history", row.pk), follow=True).content.decode()
+LIST = "usergroups_event_changelist"
 
 
-def values(entry):
-    """Return the old and the new value of each changed field."""
-    [message] = json.loads(entry.change_message)
-    return message["changed"].get("values", {})
+def told(page):
+    """Return who did what, in words, of the events in a list."""
+    cl = page.context["cl"]
+    return [
+        (event.actor, " ".join(strip_tags(cl.model_admin.description(event)).split()))
+        for event in cl.result_list
+    ]
+
+
+def all_events(client, **query):
+    return told(client.get(url(LIST), query))
+
+
+def history(client, row):
+    """Return the events that the button History of a row leads to."""
+    model = row._meta.label_lower.replace(".", "_")
+    return told(client.get(url(f"{model}_history", row.pk), follow=True))
+
+
+# Changes of one row
 
 
 @pytest.mark.parametrize(
-    ("changes", "message", "kept"),
+    ("changes", "kept"),
     [
-        ({"name": "New"}, "Changed Name.", {"name": ["A", "New"]}),
-        (
-            {"properties": '{"b": 2}'},
-            "Changed Properties.",
-            {"properties": [{"a": 1}, {"b": 2}]},
-        ),
+        ({"name": "New"}, {"name": ["A", "New"]}),
+        ({"properties": '{"b": 2}'}, {"properties": [{"a": 1}, {"b": 2}]}),
         (
             {"name": "New", "mapping": '{"40": "x"}', "properties": ""},
-            "Changed Name, Mapping and Properties.",
             {
                 "name": ["A", "New"],
                 "mapping": [{}, {"40": "x"}],
@@ -53,30 +71,44 @@ def values(entry):
             },
         ),
     ],
+    ids=["name", "JSON", "several"],
 )
-def test_a_change_keeps_the_old_and_the_new_values(
-    admin_client, changes, message, kept
-):
+def test_a_change_keeps_the_old_and_the_new_values(admin_client, changes, kept):
     user_group = UserGroupFactory(name="A", properties={"a": 1})
 
     save(admin_client, user_group, **changes)
 
-    [entry] = LogEntry.objects.all()
-    assert entry.get_change_message() == message
-    assert values(entry) == kept
-    page = history(admin_client, "usergroups_usergroup", user_group)
-    assert message in page
-    assert user_group.token not in str(LogEntry.objects.values()) + page
+    event = Event.objects.get()
+    assert event.changes == kept
+    assert (event.actor, event.kind, event.user_group) == (
+        "admin",
+        "changed",
+        user_group,
+    )
+    assert user_group.token not in str(Event.objects.values())
 
 
-def test_the_history_is_shown_newest_first_with_values(admin_client):
+def test_values_are_shown_newest_first_and_escaped(admin_client):
     user_group = UserGroupFactory(name="<A>")
     for name in ("B", "C"):
         save(admin_client, user_group, name=name)
 
-    page = history(admin_client, "usergroups_usergroup", user_group)
+    address = url("usergroups_usergroup_history", user_group.pk)
+    page = admin_client.get(address, follow=True).content.decode()
 
     assert re.findall(r"<pre[^>]*>(.*?)</pre>", page) == ["B", "C", "&lt;A&gt;", "B"]
+
+
+def test_djangos_entry_has_no_values(admin_client):
+    user_group = UserGroupFactory(name="A")
+
+    save(admin_client, user_group, name="B")
+
+    entry = LogEntry.objects.get()
+    assert entry.get_change_message() == "Changed Name."
+    assert entry.object_repr == str(user_group.pk)
+    assert "values" not in entry.change_message
+    assert entry.get_edited_object() == user_group
 
 
 class FormWithNote(OperatorForm):
@@ -106,7 +138,7 @@ def test_a_field_of_the_form_alone_is_neither_saved_nor_kept(
     assert response.status_code == 302
     team.refresh_from_db()
     assert team.name == sent["name"]
-    assert values(LogEntry.objects.get()) == kept
+    assert Event.objects.get().changes == kept
 
 
 def test_values_that_are_too_long_are_not_kept(admin_client):
@@ -115,269 +147,322 @@ def test_values_that_are_too_long_are_not_kept(admin_client):
 
     save(admin_client, user_group, properties="", name="B")
 
-    assert values(LogEntry.objects.get()) == {
-        "name": ["A", "B"],
-        "properties": [None, None],
-    }
-    page = history(admin_client, "usergroups_usergroup", user_group)
-    assert re.findall(r"<pre[^>]*>(.*?)</pre>", page) == ["A", "B"]
+    assert Event.objects.get().changes == {"name": ["A", "B"], "properties": None}
+    [(_, text)] = history(admin_client, user_group)
+    assert text.endswith("Properties")
 
 
-@pytest.mark.parametrize(
-    ("before", "change"),
-    [
-        ({"name": "A"}, {"name": "B"}),
-        ({"properties": {"a": 1}}, {"properties": ""}),
-        ({"properties": None}, {"properties": '{"a": 1}'}),
-        ({"mapping": {"40": 1}}, {"mapping": '{"40": 2}'}),
-        ({"mapping": {}}, {"mapping": '{"40": 1}'}),
-    ],
-)
-def test_restoring_fills_the_form_with_the_old_value(admin_client, before, change):
-    user_group = UserGroupFactory(**before)
-    save(admin_client, user_group, **change)
-    [link] = re.findall(
-        r'href="([^"]+\?restore=\d+)"',
-        history(admin_client, "usergroups_usergroup", user_group),
-    )
+def test_changes_of_accounts_are_listed_without_values(admin_client, admin_user):
+    admin_user.first_name = "Ann"
+    admin_user.last_name = "Example"
+    admin_user.save()
+    password = {"password1": "correct horse", "password2": "correct horse"}
+    admin_client.post(url("auth_user_add"), {"username": "new", **password})
+    account = User.objects.get(username="new")
 
-    form = form_at(admin_client, link)
-    admin_client.post(url("usergroups_usergroup_change", user_group.pk), form)
+    admin_client.post(url("auth_user_password_change", account.pk), password)
 
-    user_group.refresh_from_db()
-    [(name, value)] = before.items()
-    assert getattr(user_group, name) == value
-    latest = LogEntry.objects.first()
-    _, new_value = values(latest)[name]
-    assert new_value == value
-
-
-def restore_links(client):
-    """Return the addresses of the links "Restore" in the list of changes."""
-    page = client.get(url("admin_logentry_changelist")).content.decode()
-    return re.findall(r'href="([^"]+\?restore=\d+)"', page)
-
-
-def test_a_page_says_what_it_restores_and_restores_it_once(admin_client):
-    user_group = UserGroupFactory(name="A", properties={"a": "x" * 3_000})
-    save(admin_client, user_group, name="B", properties='{"b": 1}')
-    save(admin_client, user_group, properties=json.dumps({"c": "x" * 3_000}))
-    link = restore_links(admin_client)[-1]
-
-    plain = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
-    restoring = admin_client.get(link).content.decode()
-    action = re.search(r'<form action="([^"]*)"', restoring)[1]
-    saved = admin_client.post(
-        action, {**form_at(admin_client, link), "_continue": "1"}, follow=True
-    )
-
-    remark = "Filled in with the former value, and not saved yet: Name, Properties."
-    assert remark in restoring
-    assert "<details" in plain.content.decode()
-    assert "<details" not in restoring
-    [(address, _)] = saved.redirect_chain
-    assert address == url("usergroups_usergroup_change", user_group.pk)
-    assert "Filled in" not in saved.content.decode()
-    user_group.refresh_from_db()
-    assert user_group.name == "A"
-
-
-def test_only_who_may_change_an_object_that_exists_can_restore_its_values(
-    client, admin_client
-):
-    kept, deleted = UserGroupFactory.create_batch(2)
-    save(admin_client, kept, name="New")
-    save(admin_client, deleted, name="New")
-    deleted.delete()
-    assert len(restore_links(admin_client)) == 1
-
-    allow_only(client, "usergroups_usergroup", "view")
-    assert restore_links(client) == []
-    address = f"{url('usergroups_usergroup_change', kept.pk)}?restore="
-    page = client.get(f"{address}{LogEntry.objects.last().pk}")
-
-    assert "Filled in" not in page.content.decode()
-
-
-def test_changes_are_filtered_by_user_without_the_permission_to_view_accounts(
-    client, admin_client, admin_user, user_group
-):
-    save(admin_client, user_group, name="Renamed")
-    second = User.objects.create_superuser("second")
-    admin_client.force_login(second)
-    save(admin_client, user_group, name="Renamed again")
-    address = url("admin_logentry_changelist")
-    offers_accounts = 'data-model-name="logentry"'
-    assert offers_accounts in admin_client.get(address).content.decode()
-
-    allow_only(client, "usergroups_usergroup", "view")
-    page = client.get(address).content.decode()
-    query = f"?user__id__exact={admin_user.pk}"
-    filtered = client.get(address + query)
-
-    assert offers_accounts not in page
-    assert f'<a href="{query}">admin</a>' in page
-    assert [entry.user for entry in filtered.context["cl"].result_list] == [admin_user]
-
-
-def test_a_restored_value_does_not_replace_what_was_saved_since(admin_client):
-    user_group = UserGroupFactory(name="A")
-    save(admin_client, user_group, name="B")
-    address = url("usergroups_usergroup_change", user_group.pk)
-    form = form_at(admin_client, f"{address}?restore={LogEntry.objects.get().pk}")
-    UserGroup.objects.filter(pk=user_group.pk).update(name="C")
-
-    page = admin_client.post(address, form)
-
-    assert "It is now “C”." in page.content.decode()
-    user_group.refresh_from_db()
-    assert user_group.name == "C"
-
-
-def test_a_collection_is_restored(admin_client):
-    bookmark = BookmarkFactory()
-    collection = CollectionFactory(user_group=bookmark.user_group, name="Shelf")
-    address = url("bookmarks_bookmark_change", bookmark.pk)
-    for old, new in (("", collection.pk), (collection.pk, "")):
-        admin_client.post(address, {"initial-collection": old, "collection": new})
-
-    page = history(admin_client, "bookmarks_bookmark", bookmark)
-    link = re.search(r'href="([^"]+\?restore=\d+)"', page)[1]
-
-    assert "Shelf" in page
-    assert admin_client.get(link).context["adminform"].form.initial[
-        "collection"
-    ] == str(collection.pk)
-
-
-@pytest.mark.parametrize("key", ["0", "x", "9" * 30, "of the other group"])
-def test_an_entry_of_another_row_or_none_restores_nothing(admin_client, key):
-    user_group = UserGroupFactory(name="A")
-    other = UserGroupFactory(name="Foreign")
-    save(admin_client, other, name="B")
-    key = key.replace("of the other group", str(LogEntry.objects.get().pk))
-
-    page = admin_client.get(
-        f"{url('usergroups_usergroup_change', user_group.pk)}?restore={key}"
-    )
-
-    assert page.context["adminform"].form["name"].value() == "A"
-
-
-def changed_objects(client, **query):
-    """Return the names of the objects in the list of changes with this query."""
-    page = client.get(url("admin_logentry_changelist"), query)
-    return [entry.object_repr for entry in page.context["cl"].result_list]
-
-
-def test_all_changes_are_listed_also_of_deleted_objects(
-    admin_client, admin_user, django_user_model
-):
-    user_group = UserGroupFactory(name="Kept")
-    token = ApiTokenFactory(name="CI")
-    team = TeamFactory(name="Gone")
-    save(admin_client, user_group, name="Renamed")
-    act(admin_client, "usergroups_team", "delete_selected", team, name="Gone")
-    admin_client.force_login(django_user_model.objects.create_superuser("second"))
-    act(admin_client, "usergroups_apitoken", "revoke", token)
-    renamed = str(UserGroup.objects.get(name="Renamed"))
-
-    page = admin_client.get(url("admin_logentry_changelist")).content.decode()
-
-    assert changed_objects(admin_client) == [str(token), "Gone", renamed]
-    assert changed_objects(admin_client, user__id__exact=admin_user.pk) == [
-        "Gone",
-        renamed,
+    assert history(admin_client, account) == [
+        ("Ann Example (admin)", "Changed · 1 user · new · Password"),
+        ("Ann Example (admin)", "Added · 1 user · new"),
     ]
-    kind = ContentType.objects.get_for_model(UserGroup)
-    assert changed_objects(admin_client, content_type=kind.pk) == [renamed]
-    assert changed_objects(admin_client, action_flag__exact="3") == ["Gone"]
-    assert changed_objects(admin_client, q="gon") == ["Gone"]
-    assert (
-        changed_objects(admin_client, action_time__gte="2999-01-01 00:00:00+00:00")
-        == []
-    )
-    assert "<summary>Name</summary>" in page
-    assert f'href="{url("usergroups_usergroup_change", user_group.pk)}"' in page
-    assert url("usergroups_team_change", team.pk) not in page
-    assert (
-        url("admin_logentry_changelist")
-        in admin_client.get(url("index")).content.decode()
-    )
+    assert "correct horse" not in str(Event.objects.values())
 
 
-def test_changes_are_read_only_and_listed_if_the_operator_may_view_their_model(
-    client, admin_client, user_group
-):
-    save(admin_client, user_group, name="Renamed")
-    act(admin_client, "usergroups_apitoken", "revoke", ApiTokenFactory())
-    entry = LogEntry.objects.last()
-    allow_only(client, "usergroups_usergroup", "view")
+def test_the_history_of_a_deleted_row_is_reached_by_its_key(admin_client):
+    bookmark = BookmarkFactory(url="https://example.com/gone")
+    act(admin_client, "bookmarks_bookmark", "delete_selected", bookmark)
 
-    assert len(changed_objects(client)) == 1
-    for page in (url("admin_logentry_add"), url("admin_logentry_delete", entry.pk)):
-        assert admin_client.get(page).status_code == 403
-        assert admin_client.post(page, {"post": "yes"}).status_code == 403
-    changed = admin_client.post(url("admin_logentry_change", entry.pk))
-    assert changed.status_code == 403
-    log_in_with(client)  # without permissions
-    assert client.get(url("admin_logentry_changelist")).status_code == 403
+    query = f"bookmarks.bookmark:{bookmark.pk}"
+
+    assert all_events(admin_client, object=query) == [
+        ("admin", "Deleted · 1 bookmark · https://example.com/gone")
+    ]
 
 
-def test_the_list_of_changes_takes_the_same_queries_for_few_and_for_many(
-    admin_client, user_group
-):
-    address = url("admin_logentry_changelist")
-    numbers = []
-    for _ in range(3):  # The first round caches the content types.
-        for number in range(5):
-            save(admin_client, user_group, name=f"{number} {len(numbers)}")
-        numbers.append(len(queries_of(admin_client.get, address)))
+def test_without_the_list_the_history_is_djangos(admin_client, monkeypatch, user_group):
+    monkeypatch.setattr("usergroups.admin_tools.history.can_view", lambda *args: False)
+    save(admin_client, user_group, name="New")
 
-    # Session and user, the count, the changes with their operators, and which
-    # of the user groups still exist, so that their values can be restored.
-    assert numbers[1:] == [5, 5]
+    page = admin_client.get(url("usergroups_usergroup_history", user_group.pk))
+
+    assert "Changed Name." in page.content.decode()
 
 
-@pytest.mark.parametrize("message", ["[urgent] Renamed", "[1, 2]", '"text"', "{}"])
-def test_a_message_of_another_app_is_shown_as_it_is(admin_client, user_group, message):
-    kind = ContentType.objects.get_for_model(UserGroup)
-    LogEntry.objects.create(
-        user=User.objects.get(),
-        content_type=kind,
-        object_id=user_group.pk,
-        object_repr="A",
-        action_flag=CHANGE,
-        change_message=message,
-    )
-
-    page = history(admin_client, "usergroups_usergroup", user_group)
-
-    assert f"{html.escape(message)} </td>" in page
-    assert html.escape(message) in admin_client.get(url("index")).content.decode()
-
-
-def test_the_key_of_a_changed_object_is_quoted_in_links(admin_client):
-    """Keys of a host's models may be any text, such as a path."""
-    kind = ContentType.objects.get_for_model(UserGroup)
-    LogEntry.objects.create(
-        user=User.objects.get(),
-        content_type=kind,
-        object_id="a/b",
-        object_repr="A",
-        action_flag=CHANGE,
-        change_message="Changed.",
-    )
-
-    page = admin_client.get(url("admin_logentry_changelist")).content.decode()
-
-    assert 'href="/admin/usergroups/usergroup/a_2Fb/change/"' in page
-
-
-def test_failed_actions_are_not_logged(admin_client):
+def test_failed_actions_are_not_recorded(admin_client):
     token = ApiTokenFactory(revoked=True)
     admin_client.post(url("usergroups_team_add"), {"name": ""})
     act(admin_client, "usergroups_apitoken", "revoke", token)
     act(admin_client, "usergroups_apitoken", "rotate", token, grace="24")
 
     assert not LogEntry.objects.exists()
+    assert not Event.objects.exists()
+
+
+# Actions
+
+
+def test_a_rotation_is_one_event_of_both_tokens_and_of_the_customer(
+    admin_client, user_group
+):
+    old = AccessTokenFactory(user_group=user_group)
+
+    act(admin_client, "bookmarks_accesstoken", "rotate", old, grace="24")
+
+    new = AccessToken.objects.exclude(pk=old.pk).get()
+    expected = ("admin", f"Rotated · 1 access token · {old.hint}… → {new.hint}…")
+    for rows in (old, new, user_group):
+        assert history(admin_client, rows) == [expected]
+    assert all_events(admin_client) == [expected]
+
+
+def test_an_action_on_rows_of_several_owners_is_one_entry_and_a_share_of_each(
+    admin_client,
+):
+    first, second = UserGroupFactory.create_batch(2)
+    tokens = AccessTokenFactory.create_batch(2, user_group=first)
+    other = AccessTokenFactory(user_group=second)
+    act(admin_client, "bookmarks_accesstoken", "revoke", *tokens, other)
+    names = ", ".join(map(str, tokens))
+    of_first = ("admin", f"Revoked · 2 access tokens · {names}")
+    of_second = ("admin", f"Revoked · 1 access token · {other}")
+
+    page = admin_client.get(url(LIST))
+    whole = page.context["cl"].result_list[0]
+    link = re.search(r'<a href="(\?object=[^"]*)">Several</a>', page.content.decode())
+
+    assert told(page) == [("admin", "Revoked · 3 access tokens")]
+    assert all_events(admin_client, object="bookmarks.accesstoken") == told(page)
+    assert history(admin_client, first) == [of_first]
+    assert history(admin_client, second) == [of_second]
+    for token in tokens:
+        assert history(admin_client, token) == [of_first]
+    assert history(admin_client, other) == [of_second]
+    assert told(admin_client.get(url(LIST) + link[1])) == [of_second, of_first]
+    assert "keys" not in whole.__dict__
+    assert Event.objects.get(pk=whole.pk).keys == ""
+
+
+def test_the_history_has_what_operators_did(admin_client, user_group):
+    token = AccessTokenFactory(user_group=user_group)
+    save(admin_client, user_group, name="New")
+    bookmarks = BookmarkFactory.create_batch(2, user_group=user_group)
+    act(admin_client, "bookmarks_bookmark", "delete_selected", *bookmarks)
+    act(admin_client, "bookmarks_accesstoken", "revoke", token)
+    act_on_page(admin_client, "usergroups_usergroup", "reveal_token", user_group)
+    query = {"user_group": user_group.pk, "format": "csv"}
+    admin_client.get(EXPORT, query).getvalue()
+    named = UserGroup.objects.get()
+
+    urls = ", ".join(bookmark.url for bookmark in bookmarks)
+    assert [text for _, text in history(admin_client, user_group)] == [
+        "Exported · CSV",
+        f"Revealed · 1 user group · {named}",
+        f"Revoked · 1 access token · {token}",
+        f"Deleted · 2 bookmarks · {urls}",
+        f"Changed · 1 user group · {named} · Name{user_group.name} → New",
+    ]
+
+
+def test_the_history_has_imports_with_their_refused_lines(admin_client, user_group):
+    upload(admin_client, user_group, "a.csv", b"url,title\nhttps://a/,A\nx,Wrong\n")
+
+    [(actor, text)] = history(admin_client, user_group)
+    lines = admin_client.get(url("usergroups_event_refused", Event.objects.get().pk))
+
+    assert actor == "admin"
+    assert text == "Imported · new: 1, refused: 1 · a.csv · Refused lines as CSV"
+    assert lines["Content-Disposition"] == 'attachment; filename="refused.csv"'
+    assert lines.content.decode().splitlines() == [
+        "line,url,title,reason",
+        "3,x,Wrong,The URL has no scheme such as https://.",
+    ]
+
+
+@pytest.mark.parametrize("key", ["x", "00000000-0000-7000-8000-000000000000"])
+def test_only_imports_have_refused_lines(admin_client, key):
+    assert admin_client.get(url("usergroups_event_refused", key)).status_code == 404
+
+
+def test_the_history_has_what_calls_did_in_bulk(
+    admin_client, call_usergroups, call_bookmarks, call_access_tokens, access_token
+):
+    user_group = access_token.user_group
+    bookmarks = BookmarkFactory.create_batch(2, user_group=user_group)
+    ids = [str(bookmark.pk) for bookmark in bookmarks]
+    collection = CollectionFactory(user_group=user_group)
+    old = access_token.hint
+
+    call_bookmarks("POST", "bookmarks-batch-delete", body={"ids": ids})
+    call_bookmarks("DELETE", "collection", collection.pk)
+    file = b"url\nhttps://a/\n"
+    call_bookmarks("POST", "imports", body=file, query={"format": "csv"})
+    call_bookmarks("GET", "export", query={"format": "csv"}).getvalue()
+    call_bookmarks("POST", "token-rotate", body={"grace": 60})
+    body = {"user_group_id": user_group.provided_id}
+    call_usergroups("POST", "user-token", body)
+    tokens = list(AccessToken.objects.order_by("pk"))
+    body = {"ids": [token.public_id for token in tokens]}
+    call_access_tokens("POST", "access-tokens-batch-revoke", body=body)
+
+    team = f"{ApiToken.objects.get().hint}…"
+    group = f"{old}…"
+    hints = " → ".join(f"{token.hint}…" for token in tokens)
+    names = ", ".join(map(str, tokens))
+    assert history(admin_client, user_group) == [
+        (team, f"Revoked · 2 access tokens · {names}"),
+        (team, f"Rotated · 1 user group · {user_group.name}"),
+        (group, f"Rotated · 1 access token · {hints}"),
+        (group, "Exported · CSV"),
+        (group, "Imported · new: 1"),
+        (group, f"Deleted · 1 collection · {collection.pk}"),
+        (group, "Deleted · 2 bookmarks"),
+    ]
+
+
+def test_a_write_of_one_row_is_not_recorded(
+    call_bookmarks, update_user_group, user_group
+):
+    bookmark = BookmarkFactory(user_group=user_group)
+
+    update_user_group({"user_group_id": user_group.provided_id, "name": "New"})
+    call_bookmarks("POST", "bookmarks", body={"url": "https://a/"})
+    call_bookmarks("DELETE", "bookmark", bookmark.pk)
+
+    assert not Event.objects.exists()
+
+
+def test_rows_without_an_owner_have_events_without_one(user_group):
+    rows = [Bookmark(user_group=user_group), Bookmark(user_group=user_group)]
+    [of_group] = events_about(Kind.CHANGED, rows)
+    [of_none] = events_about(Kind.CHANGED, [User(pk=1, username="a")])
+    whole, *_ = events_about(Kind.CHANGED, [*rows, Bookmark()])
+
+    assert (of_group.user_group_id, of_group.counts) == (
+        user_group.pk,
+        {"bookmarks.bookmark": 2},
+    )
+    assert (of_none.user_group_id, of_none.team_id) == (None, None)
+    assert whole.counts == {"bookmarks.bookmark": 3}
+
+
+# The list
+
+
+def event_at(at, **fields):
+    """Insert an event of that time, to which its key belongs."""
+    key = uuid7(nanoseconds=int(at.timestamp() * 1_000_000_000))
+    fields = {"kind": "changed", "model": "usergroups.usergroup", **fields}
+    event = Event(id=key, at=at, **fields)
+    record_events([event])
+    return event
+
+
+def test_events_are_filtered(admin_client, user_group):
+    now = timezone.now()
+    yesterday = event_at(now - timedelta(days=1), text="b", actor="Ann (ann)")
+    older = event_at(now - timedelta(days=40), text="c", kind="revoked")
+    team = TeamFactory()
+    newest = event_at(now, team=team, model="usergroups.team")
+
+    def found(**query):
+        page = admin_client.get(url(LIST), query)
+        return list(page.context["cl"].result_list)
+
+    day = timezone.localdate(yesterday.at).isoformat()
+    last = timezone.localdate(now).isoformat()
+    assert found() == [newest, yesterday, older]
+    assert found(q="ann") == [yesterday]
+    assert found(kind__exact="revoked") == [older]
+    assert found(team__id__exact=team.pk) == [newest]
+    assert found(user_group__id__exact=user_group.pk) == []
+    assert found(object="usergroups.team") == [newest]
+    assert found(day=day) == [yesterday]
+    assert found(day=f"{day}..{last}") == [newest, yesterday]
+    page = admin_client.get(url(LIST)).content.decode()
+    assert f'href="?day={day}">Yesterday<' in page
+
+
+@pytest.mark.parametrize("query", ["day=x", "day=2027-02-30", "day=9999-12-31"])
+def test_a_malformed_day_filters_nothing(admin_client, query):
+    page = admin_client.get(f"{url(LIST)}?{query}")
+
+    assert page.status_code == 302
+    assert page["Location"] == f"{url(LIST)}?e=1"
+
+
+def test_the_list_takes_the_same_queries_for_few_and_for_many(admin_client, user_group):
+    address = f"{url(LIST)}?user_group__id__exact={user_group.pk}"
+    numbers = []
+    for round_number in range(2):
+        for number in range(5):
+            save(admin_client, user_group, name=f"{round_number} {number}")
+        numbers.append(len(queries_of(admin_client.get, address)))
+
+    # Session and user, the chosen group, the count, and the events.
+    assert numbers == [5, 5]
+
+
+@pytest.mark.parametrize(
+    ("permissions", "number"),
+    [(["view_usergroup"], 1), (["view_usergroup", "view_bookmark"], 2), ([], 0)],
+)
+def test_operators_see_the_events_about_models_that_they_may_view(
+    client, admin_client, user_group, permissions, number
+):
+    save(admin_client, user_group, name="New")
+    upload(admin_client, user_group, "a.csv", b"url\nhttps://a/\nx\n")
+    lines = url("usergroups_event_refused", Event.objects.latest("pk").pk)
+
+    log_in_with(client, *permissions)
+
+    page = client.get(url(LIST))
+    shown = len(page.context["cl"].result_list) if number else 0
+    assert shown == number
+    assert client.get(lines).status_code == (200 if number == 2 else 404)
+
+
+def test_the_list_is_read_only(client, admin_client, user_group):
+    save(admin_client, user_group, name="New")
+    key = Event.objects.get().pk
+
+    for page in ("usergroups_event_add", "usergroups_event_delete"):
+        address = url(page, *([key] if "delete" in page else []))
+        assert admin_client.post(address, {"post": "yes"}).status_code == 403
+    log_in_with(client)  # without permissions
+    assert client.get(url(LIST)).status_code == 403
+
+
+def test_the_last_events_of_a_row_are_those_of_its_history(
+    client, admin_client, admin_user
+):
+    token = AccessTokenFactory()
+    api_token = ApiTokenFactory(team=token.user_group.team)
+    save(admin_client, token.user_group, name="New")
+    act(admin_client, "bookmarks_accesstoken", "revoke", token, AccessTokenFactory())
+    act(admin_client, "usergroups_apitoken", "revoke", api_token)
+    request = RequestFactory().get("/admin/")
+    request.user = admin_user
+    site = admin_client.get(url(LIST)).context["cl"].model_admin.admin_site
+
+    def kinds(*args):
+        return [
+            (event.actor, event.description.partition(" ·")[0])
+            for event in recent_events(site, request, *args)
+        ]
+
+    changed, revoked = ("admin", "Changed"), ("admin", "Revoked")
+    assert kinds(5) == [revoked, revoked, changed]
+    assert kinds(1) == [revoked]
+    assert kinds(5, token.user_group) == [revoked, changed]
+    assert kinds(5, token) == [revoked]
+    assert kinds(5, token.user_group.team) == [revoked]
+    allow_only(client, "bookmarks_bookmark", "view")
+    request.user = User.objects.get(username="operator")
+    assert kinds(5) == []
+
+
+def test_a_person_has_one_spelling():
+    assert name_of(User(username="ann", first_name="Ann")) == "Ann (ann)"
+    assert name_of(User(username="ann")) == "ann"
+    assert name_of(None) == ""

@@ -42,9 +42,6 @@ def test_a_list_accepts_any_value_of_a_filter(admin_client, everything, model):
         ("bookmarks_bookmark", "user_group__token__startswith"),
         ("usergroups_usergroup", "environment__regex"),
         ("usergroups_usergroup", "team"),
-        ("admin_logentry", "object_repr__iregex"),
-        ("admin_logentry", "change_message__contains"),
-        ("admin_logentry", "action_time__contains"),
         ("usergroups_event", "actor__contains"),
         ("usergroups_event", "user_group__name__contains"),
     ],
@@ -237,7 +234,7 @@ def test_rows_have_no_page_outside_the_admin(admin_client, everything, key):
     )
 
 
-def test_the_autocompletion_of_users_refuses_a_null_character(admin_client):
-    query = "?app_label=admin&model_name=logentry&field_name=user&term=%00"
+def test_the_autocompletion_refuses_a_null_character(admin_client):
+    query = "?app_label=usergroups&model_name=event&field_name=team&term=%00"
 
     assert admin_client.get(url("autocomplete") + query).status_code == 400

@@ -163,7 +163,7 @@ def test_existing_bookmarks_are_updated_if_the_operator_wants_it(upload, user_gr
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_imported_before_the_database_fails_is_in_the_timeline(
+def test_what_was_imported_before_the_database_fails_is_in_the_history(
     upload,
     monkeypatch,
     chunks_of_two,  # noqa: F811

@@ -12,11 +12,11 @@ from django.contrib.admin.models import LogEntry
 from django.db import IntegrityError
 
 from tests.admin.actions import (
-    act,
     allow_only,
     confirm,
     log_in_with,
     open_confirmation,
+    open_confirmation_on_page,
     save,
     shown_form,
     url,
@@ -25,6 +25,7 @@ from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
 from tests.signals import recorded
 from tests.usergroups.factories import TeamFactory, UserGroupFactory
+from usergroups.events import Event
 from usergroups.models import Team, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -243,20 +244,22 @@ def test_a_name_that_somebody_else_changed_is_not_overwritten_by_any_form(
 def test_a_token_is_rotated_after_confirmation(admin_client, caplog):
     user_group, other = UserGroupFactory.create_batch(2)
 
-    page = open_confirmation(
+    page = open_confirmation_on_page(
         admin_client, "usergroups_usergroup", "rotate_token", user_group
     )
     assert "Dashboards that use the old token stop working." in page.content.decode()
     assert UserGroup.objects.get(pk=user_group.pk).token == user_group.token
-    act(admin_client, "usergroups_usergroup", "rotate_token", user_group)
+    done = confirm(admin_client, page)
+    assert "The dashboard token of <a href=" in done.content.decode()
 
     rotated = UserGroup.objects.get(pk=user_group.pk)
     assert rotated.token != user_group.token
     assert UserGroup.objects.get(pk=other.pk).token == other.token
     [entry] = LogEntry.objects.all()
-    assert entry.get_change_message() == "Rotated the user group token."
+    assert entry.get_change_message() == "Rotated."
+    stored = str([LogEntry.objects.values().get(), Event.objects.values().get()])
     for token in (rotated.token, user_group.token):
-        assert token not in str(LogEntry.objects.values().get()) + caplog.text
+        assert token not in stored + caplog.text
 
 
 def test_groups_are_found_by_name_id_and_team(admin_client):
@@ -294,7 +297,7 @@ def test_json_is_shown_without_permission_to_change(client):
     allow_only(client, "usergroups_usergroup", "view")
 
     page = client.get(
-        url("usergroups_usergroup_change", user_group.pk)
+        url("usergroups_usergroup_change", user_group.pk), {"edit": 1}
     ).content.decode()
 
     shown = re.findall(
@@ -471,7 +474,7 @@ def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_an
     user_group.refresh_from_db()
     assert (user_group.name, user_group.properties) == ("New name", {"a": 2})
     assert "Old name" not in page.content.decode()
-    assert LogEntry.objects.get().object_repr.startswith("New name")
+    assert Event.objects.get().text.startswith("New name")
     [(_, _, arguments)] = sent
     assert (arguments["instances"][0].name, arguments["fields"]) == (
         "New name",
@@ -570,16 +573,10 @@ def test_a_revealed_token_is_in_the_response_only_and_in_the_history(
     assert f">{user_group.token}</code>" in response.content.decode()
     assert response.content.decode().count(user_group.token) == 1
     assert "no-store" in response["Cache-Control"]
-    [entry] = LogEntry.objects.all()
-    assert entry.get_change_message() == MESSAGE
-    assert (
-        MESSAGE
-        in admin_client.get(
-            url("usergroups_usergroup_history", user_group.pk), follow=True
-        ).content.decode()
-    )
+    assert Event.objects.get().kind == "revealed"
     stored = (
         LogEntry.objects.values().get(),
+        Event.objects.values().get(),
         dict(admin_client.session),
         response.cookies,
         caplog.text,
@@ -618,7 +615,7 @@ def test_revealing_requires_its_permission_and_the_permission_to_view(
     assert response.status_code == status
     assert (user_group.token in response.content.decode()) == (status == 200)
     assert ("Reveal" in page) == (status == 200)
-    assert LogEntry.objects.filter(change_message=MESSAGE).exists() == (status == 200)
+    assert Event.objects.filter(kind="revealed").exists() == (status == 200)
 
 
 @pytest.mark.parametrize(

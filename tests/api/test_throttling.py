@@ -230,3 +230,17 @@ def test_each_call_but_the_first_of_a_window_takes_one_cache_operation(
     assert [throttle.count("a") for _ in range(4)] == [1, 2, 3, 4]
     # The first call takes one of each.
     assert (add.call_count, increment.call_count) == (1, 4)
+
+
+def test_a_call_counts_if_another_process_has_just_begun_the_window(monkeypatch):
+    cache = caches["default"]
+    add = cache.add
+
+    def add_too_late(key, value, timeout):
+        add(key, 5, timeout)
+        return add(key, value, timeout)
+
+    monkeypatch.setattr(cache, "add", add_too_late)
+    throttle = TokenThrottle()
+
+    assert throttle.count("token") == 6

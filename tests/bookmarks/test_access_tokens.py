@@ -181,31 +181,6 @@ def test_a_token_can_be_issued_after_another_one_is_revoked(issue, revoke, user_
     assert issue().status_code == 201
 
 
-WAYS_TO_ISSUE = {
-    "issue": lambda group: AccessToken.objects.issue(user_group=group),
-    "issue_for_each": lambda group: AccessToken.objects.issue_for_each([group]),
-    "rotate": lambda group: group.access_tokens.all().rotate(timedelta(hours=1)),
-}
-each_way = pytest.mark.parametrize("way", WAYS_TO_ISSUE.values(), ids=WAYS_TO_ISSUE)
-
-
-@each_way
-@pytest.mark.django_db(transaction=True)
-def test_a_token_issued_while_its_group_moves_gets_the_new_environment(way):
-    group = UserGroupFactory(environment="Testing")
-    AccessTokenFactory(user_group=group)
-
-    with committed_after_wait(
-        lambda: UserGroup.objects.move_to_environment(
-            group.provided_id, group.scope, "Customer"
-        )
-    ):
-        way(group)
-
-    environments = AccessToken.objects.values_list("environment", flat=True)
-    assert list(environments) == ["Customer"] * 2
-
-
 def test_the_scope_of_a_token_is_that_of_its_stored_group(user_group):
     UserGroup.objects.filter(pk=user_group.pk).update(environment="Testing")
 
@@ -213,6 +188,14 @@ def test_the_scope_of_a_token_is_that_of_its_stored_group(user_group):
 
     token = AccessToken.objects.get(pk=issued[0].pk)
     assert (token.team, token.environment) == (user_group.team, "Testing")
+
+
+WAYS_TO_ISSUE = {
+    "issue": lambda group: AccessToken.objects.issue(user_group=group),
+    "issue_for_each": lambda group: AccessToken.objects.issue_for_each([group]),
+    "rotate": lambda group: group.access_tokens.all().rotate(timedelta(hours=1)),
+}
+each_way = pytest.mark.parametrize("way", WAYS_TO_ISSUE.values(), ids=WAYS_TO_ISSUE)
 
 
 @each_way

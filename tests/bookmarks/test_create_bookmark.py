@@ -543,6 +543,16 @@ def test_python_code_stores_nothing_that_a_call_refuses(
     assert Bookmark.objects.get() == bookmark
 
 
+def test_add_many_changes_no_existing_bookmark_by_default(user_group):
+    existing = BookmarkFactory(user_group=user_group, title="Old")
+    item = {"url": existing.url, "title": "New"}
+
+    [stored] = Bookmark.objects.add_many(user_group, [item])
+
+    assert stored.bookmark == existing
+    assert Bookmark.objects.get().title == "Old"
+
+
 @pytest.mark.parametrize("method", ["add", "add_many"])
 def test_python_code_cannot_use_a_collection_of_another_group(user_group, method):
     item = {"url": URL, "collection": CollectionFactory()}

@@ -2,7 +2,7 @@
 how long.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.core.management import call_command
@@ -364,35 +364,3 @@ def test_a_time_before_the_first_year_in_utc_is_refused(call_list, name):
     response = call_list(name, {"since": "0001-01-01T00:00:00+14:00"})
 
     assert response.status_code in (400, 410)
-
-
-def test_old_records_are_deleted(user_group, settings, capsys):
-    settings.USERGROUPS_DELETION_RETENTION_DAYS = 3
-    now = timezone.now()
-    kept = DeletionFactory(
-        user_group=user_group, deleted_at=now - timedelta(days=3, hours=-1)
-    )
-    DeletionFactory(user_group=user_group, deleted_at=now - timedelta(days=3))
-    UserGroupDeletion.objects.create(
-        team=user_group.team, provided_id="old", deleted_at=now - timedelta(days=9)
-    )
-
-    call_command("delete_old_deletions")
-
-    assert [*Deletion.objects.all()] == [kept]
-    assert not UserGroupDeletion.objects.exists()
-    assert capsys.readouterr().err == "Deleted 2 old records.\n"
-
-
-def test_old_records_are_deleted_in_chunks(user_group):
-    long_ago = datetime(2000, 1, 1, tzinfo=UTC)
-    Deletion.objects.bulk_create(
-        DeletionFactory.build_batch(2001, user_group=user_group, deleted_at=long_ago)
-    )
-
-    statements = queries_of(call_command, "delete_old_deletions")
-
-    assert not Deletion.objects.exists()
-    # For each of three chunks, a SELECT of the keys and a DELETE. Then a SELECT
-    # that finds no more keys, and one for the deletions of user groups.
-    assert len(statements) == 3 * 2 + 1 + 1

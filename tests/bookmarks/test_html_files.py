@@ -456,3 +456,10 @@ def test_a_byte_order_mark_overrides_the_given_encoding_which_overrides_the_decl
     assert title(ENCODED_LINK.format("é").encode("utf-16"), "latin1") == "é"
     assert title(ENCODED_LINK.format("é").encode("utf-8-sig"), "latin1") == "é"
     assert title(b"\xfe\xff" + ENCODED_LINK.format("é").encode("utf-16-be")) == "é"
+
+
+@pytest.mark.parametrize(("end", "encoding"), [(1024, "koi8-r"), (1025, "utf-8")])
+def test_a_declaration_counts_if_it_ends_with_byte_1_024(end, encoding):
+    html = b'<meta charset="koi8-r">'.rjust(end)
+
+    assert opened(html).encoding == encoding

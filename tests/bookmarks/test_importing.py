@@ -396,7 +396,7 @@ def test_an_import_outlives_an_error_of_its_event(user_group, monkeypatch):
         with connection.cursor() as cursor:
             cursor.execute("SELECT no_such_column")
 
-    monkeypatch.setattr(imports, "record", fail)
+    monkeypatch.setattr(imports, "record_events", fail)
     with transaction.atomic():
         report = imported(user_group, [Record(1, URL)])
 

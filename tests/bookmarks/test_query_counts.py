@@ -30,7 +30,6 @@ ROTATION = [
 
 DELETION = [
     "lock",
-    "entries of the admin's history about the group",
     "deletion of events",
     "record",
     "group",
@@ -44,7 +43,7 @@ DELETION = [
 
 STATEMENTS = {
     "get_api_token": [OF_TEAM],
-    "rotate_api_token": [OF_TEAM, *ROTATION],
+    "rotate_api_token": [OF_TEAM, *ROTATION, "event"],
     "get_user_group": [OF_TEAM, "group"],
     "create_user_group": [OF_TEAM, "group"],
     "update_user_group": [OF_TEAM, "update"],

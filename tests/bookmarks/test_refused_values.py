@@ -78,12 +78,6 @@ METHODS = {
             has.group, [has.bookmark.pk], collection
         ),
     ),
-    "Collection.merge_into": (
-        ["collection"],
-        lambda has, collection: Collection.objects.merge_into(
-            has.group, collection, [has.collection]
-        ),
-    ),
     "Collection.add": (
         ["name"],
         lambda has, name: Collection.objects.add(has.group, name),
@@ -124,12 +118,6 @@ METHODS = {
         ["provided_id"],
         lambda has, provided_id: UserGroup.objects.delete_by_provided_id(
             provided_id, has.scope
-        ),
-    ),
-    "UserGroup.move_to_environment": (
-        ["environment"],
-        lambda has, environment: UserGroup.objects.move_to_environment(
-            has.group.provided_id, has.scope, environment
         ),
     ),
     "ApiToken.issue": (

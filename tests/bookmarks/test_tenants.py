@@ -34,7 +34,7 @@ def scope_of(user_group):
     [
         (Bookmark, ["add_many", "find_by_id", "update_by_id", "delete_by_id"]),
         (Bookmark, ["delete_by_ids", "move_by_ids", "find_by_unique_key"]),
-        (Collection, ["find_by_id", "update_by_id", "merge_into"]),
+        (Collection, ["find_by_id", "update_by_id"]),
         (UserGroup, ["get_or_add", "update_by_provided_id", "rotate_token"]),
         (ApiToken, ["issue", "issue_for_each", "authenticate"]),
     ],
@@ -77,6 +77,23 @@ def test_python_code_may_pass_an_id_as_a_uuid(model, user_group):
     assert model.objects.find_by_id(user_group, row.pk) == row
 
 
+def test_a_unique_key_finds_only_the_bookmark_of_the_group(user_group, other_group):
+    url = "https://example.com/"
+    of_other = BookmarkFactory(user_group=other_group, url=url)
+    key = of_other.unique_key
+    BookmarkFactory(user_group=user_group, url="https://example.org/")
+    collection = CollectionFactory(user_group=user_group)
+    BookmarkFactory(user_group=user_group, url=url, collection=collection)
+
+    assert Bookmark.objects.find_by_unique_key(user_group, key) is None
+    assert Bookmark.objects.find_by_unique_keys(user_group, [key]) == {}
+
+    own = BookmarkFactory(user_group=user_group, url=url)
+
+    assert Bookmark.objects.find_by_unique_key(user_group, key) == own
+    assert Bookmark.objects.find_by_unique_keys(user_group, [key]) == {key: own}
+
+
 def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(
     user_group, other_group
 ):
@@ -104,9 +121,6 @@ WRITES_IN_COLLECTION = {
     ),
     "move_by_ids": lambda group, collection, bookmark: Bookmark.objects.move_by_ids(
         group, [bookmark.pk], collection
-    ),
-    "merge_into": lambda group, collection, bookmark: Collection.objects.merge_into(
-        group, collection, [bookmark.collection]
     ),
     "store": lambda group, collection, bookmark: store(
         group, [Record("https://example.org/")], Report(), collection

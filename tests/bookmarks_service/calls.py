@@ -71,9 +71,12 @@ CALLS = [
     Call(
         "revoke_access_token",
         200,
-        {"id": Answered("issue_access_token", "access_token", "id")},
+        {
+            "id": Answered("issue_access_token", "access_token", "id"),
+            "successors": True,
+        },
     ),
-    Call("revoke_access_token", 404, {"id": "unknown"}),
+    Call("revoke_access_token", 404, {"id": "unknown", "successors": False}),
     Call(
         "issue_access_tokens",
         200,
@@ -96,7 +99,7 @@ CALLS = [
     ),
     Call("get_api_token", 200),
     Call("rotate_api_token", 201, body={"grace": 3600}),
-    Call("rotate_api_token", 409, body={"grace": 3600}),
+    Call("rotate_api_token", 201, body={"grace": 3600}),
     Call("delete_user_group", 200, GROUP),
     Call(
         "list_user_group_deletions",

@@ -217,6 +217,16 @@ def test_the_codes_of_an_operation_are_those_of_its_fields(document):
     assert codes("update_collection", "409") == {"already_exists"}
 
 
+def test_only_texts_that_may_be_empty_have_no_minimum_length(document):
+    schemas = document["components"]["schemas"]
+    user_group = schemas["UsergroupsUserGroupUpdate"]["properties"]
+    bookmark = schemas["BookmarksBookmarkCreate"]["properties"]
+
+    assert user_group["name"]["minLength"] == 1
+    assert bookmark["url"]["minLength"] == 1
+    assert "minLength" not in bookmark["title"]
+
+
 def parameters_of(document, name):
     _, _, operation = operations_of(document)[name]
     return [resolved(document, each) for each in operation.get("parameters", [])]

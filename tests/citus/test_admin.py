@@ -48,46 +48,6 @@ def test_a_change_names_the_user_group(admin_client, model, field):
     assert getattr(row, field) == "New"
 
 
-def test_moving_bookmarks_names_the_user_group(admin_client):
-    collection = CollectionFactory()
-    owner = {"user_group": collection.user_group}
-    bookmarks = BookmarkFactory.create_batch(2, **owner)
-
-    check_writes(
-        queries_of(
-            lambda: act(
-                admin_client,
-                "bookmarks_bookmark",
-                "move",
-                *bookmarks,
-                collection=collection.pk,
-            )
-        )
-    )
-
-    assert set(collection.bookmarks.all()) == set(bookmarks)
-
-
-def test_merging_collections_names_the_user_group(admin_client):
-    kept = CollectionFactory()
-    owner = {"user_group": kept.user_group}
-    other = CollectionFactory(**owner)
-    for url_of_both in ("https://example.com/1", "https://example.com/2"):
-        BookmarkFactory(**owner, collection=other, url=url_of_both, tags=["a"])
-    BookmarkFactory(**owner, collection=kept, url="https://example.com/2")
-
-    check_writes(
-        queries_of(
-            lambda: act(
-                admin_client, "bookmarks_collection", "merge", kept, other, kept=kept.pk
-            )
-        )
-    )
-
-    assert kept.bookmarks.count() == 2
-    assert list(Collection.objects.all()) == [kept]
-
-
 def test_deleting_bookmarks_of_several_user_groups_names_each_group(admin_client):
     BookmarkFactory.create_batch(8)
 

@@ -5,10 +5,7 @@ from django.core.management import CommandError, call_command
 from django.core.management.base import OutputWrapper
 from django.utils import timezone
 
-from bookmarks.models import AccessToken
-from tests.bookmarks.factories import AccessTokenFactory
-from tests.queries import queries_of
-from tests.usergroups.factories import ApiTokenFactory, TeamFactory, store_tokens
+from tests.usergroups.factories import TeamFactory, store_tokens
 from usergroups.models import ApiToken, Team
 
 pytestmark = pytest.mark.django_db
@@ -99,41 +96,3 @@ def test_a_team_has_a_limited_number_of_active_tokens(team):
         call_command("create_api_token", "--team", "Acme")
 
     assert ApiToken.objects.count() == 1_000
-
-
-# delete_old_tokens
-
-
-def test_tokens_are_deleted_a_year_after_they_expired_or_were_revoked(capsys):
-    now = timezone.now()
-    tomorrow = now + timedelta(days=1)
-    a_year_ago = now - timedelta(days=365)
-    later = now - timedelta(days=364)
-    kept = [
-        ApiTokenFactory(created_at=now - timedelta(days=999)),
-        ApiTokenFactory(expires_at=later),
-        ApiTokenFactory(revoked_at=later),
-        ApiTokenFactory(expires_at=tomorrow, revoked_at=later),
-    ]
-    ApiTokenFactory(expires_at=a_year_ago)
-    ApiTokenFactory(revoked_at=a_year_ago)
-    ApiTokenFactory(expires_at=tomorrow, revoked_at=a_year_ago)
-    AccessTokenFactory(expires_at=a_year_ago, revoked_at=later)
-
-    call_command("delete_old_tokens")
-
-    assert list(ApiToken.objects.order_by("pk")) == kept
-    assert not AccessToken.objects.exists()
-    assert capsys.readouterr().err == "Deleted 4 old tokens.\n"
-
-
-def test_old_tokens_are_deleted_in_chunks(team):
-    long_ago = timezone.now() - timedelta(days=400)
-    store_tokens(ApiToken, 2_001, team=team, expires_at=long_ago)
-
-    statements = queries_of(call_command, "delete_old_tokens")
-
-    assert not ApiToken.objects.exists()
-    # For each of three chunks, a SELECT of the keys and a DELETE. Then a SELECT
-    # that finds no more keys, and one for the access tokens.
-    assert len(statements) == 3 * 2 + 1 + 1

@@ -6,9 +6,14 @@ from typing import Any
 from django.utils import timezone
 from django.utils.formats import date_format, localize
 from django.utils.html import format_html
-from django.utils.timesince import timesince, timeuntil
+from django.utils.timesince import timesince
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, npgettext_lazy
+
+MAX_DAYS = 120
+"""The number of days up to which a time is so many days away, and not weeks or
+months.
+"""
 
 # Declined as German requires it after "vor" and "in". Django's are not.
 UNITS: Any = {
@@ -56,17 +61,16 @@ def date_with_weekday(at: datetime) -> str:
 
 def relative_time(at: datetime | None) -> str | None:
     """Return HTML such as "in 3 days", "2 hours ago" or "just now", in the
-    largest unit only.
+    largest unit only, but in days up to MAX_DAYS.
     """
     if at is None:
         return None
     now = timezone.now()
     if now - timedelta(minutes=1) < at <= now:
-        text = gettext("just now")
-    elif at <= now:
-        distance = timesince(at, time_strings=UNITS, depth=1)
-        text = gettext("%(time)s ago") % {"time": distance}
-    else:
-        distance = timeuntil(at, time_strings=UNITS, depth=1)
-        text = gettext("in %(time)s") % {"time": distance}
-    return time_element(at, text)
+        return time_element(at, gettext("just now"))
+    text = gettext("%(time)s ago") if at <= now else gettext("in %(time)s")
+    distance = timesince(min(at, now), max(at, now), time_strings=UNITS, depth=1)
+    days = round(abs(at - now) / timedelta(days=1))
+    if 2 <= days <= MAX_DAYS:
+        distance = UNITS["day"] % {"num": days}
+    return time_element(at, text % {"time": distance})

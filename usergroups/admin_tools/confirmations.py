@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 from django import forms
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR, SEARCH_VAR
+from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
 from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -25,9 +25,8 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import acting_as
 
 from .fields import valid_values
-from .history import log_action
 from .lists import UNUSABLE
-from .pages import M, PagesAdmin, let_browsers_go_back
+from .pages import M, PagesAdmin, change_url, let_browsers_go_back
 from .paginator import display_rows
 
 FILTERS_PARAM = "_changelist_filters"
@@ -80,18 +79,29 @@ class ConfirmationForm(forms.Form):
         # There may be more rows than the action changes.
         if len(rows) == self.max_rows:
             self.limit = intcomma(self.max_rows)
-        self.summary = model_admin.summary(rows)
-        choices = [(row.pk, model_admin.described(row)) for row in rows[:MAX_CHOICES]]
+        choices = []
+        for row in rows[:MAX_CHOICES]:
+            in_use = model_admin.is_in_use(row)
+            choices.append((row.pk, model_admin.described(row), in_use))
         self.first_choices = choices[:MAX_DESCRIBED]
         self.other_choices = choices[MAX_DESCRIBED:]
         self.others = and_more(len(rows) - len(self.first_choices))
         self.unlisted_rows = rows[MAX_CHOICES:]
         self.unlisted = and_more(len(self.unlisted_rows))
+        self.used_unlisted = sum(map(model_admin.is_in_use, self.unlisted_rows))
+        self.number = intcomma(len(rows))
+        self.used = intcomma(sum(map(model_admin.is_in_use, rows)))
 
     @property
     def has_check_boxes(self) -> bool:
         """Whether single rows can be left out."""
         return len(self.rows) > 1 and not self.refusals
+
+
+class OneRowForm(ConfirmationForm):
+    """The form of an action on one row, which lists do not offer."""
+
+    max_rows = 1
 
 
 def and_more(number: int) -> str:
@@ -162,11 +172,30 @@ class ConfirmingAdmin(PagesAdmin[M]):
     the list.
     """
 
-    def summary(self, rows: Sequence[M]) -> str:
-        """Return what a confirmation page says of all rows together, if
-        anything.
+    counts_use = False
+    """Whether confirmation pages say how many of the rows were used in the last
+    24 hours.
+    """
+
+    def summary(self, rows: QuerySet[M]) -> str:
+        """Return what the deletion of their owner says of these rows besides
+        their number, if anything.
         """
         return ""
+
+    def is_in_use(self, row: M) -> bool:
+        """Return whether the row was used in the last 24 hours."""
+        return False
+
+    def get_action_choices(self, request: HttpRequest, *args: Any) -> Any:
+        """Return the actions that the list offers, without those on one row."""
+        choices = []
+        for name, label in super().get_action_choices(request, *args):
+            action = getattr(self, name, None)
+            confirmation = getattr(action, "confirmation", None)
+            if confirmation is None or confirmation.form_class.max_rows > 1:
+                choices.append((name, label))
+        return choices
 
     def get_urls(self) -> list[URLPattern]:
         page = self.page_path("confirm/", self.confirm_view, "confirm", cacheable=True)
@@ -200,7 +229,10 @@ class ConfirmingAdmin(PagesAdmin[M]):
         form = form_class(self, request, found)
         if form.refusals or not form.is_valid():
             return self.render_confirmation(confirmation, query, form)
-        outcome = self.run_action(confirmation, rows, form)
+        try:
+            outcome = self.run_action(confirmation, rows, form)
+        except ObjectDoesNotExist:  # An action on one row that is deleted.
+            outcome = gettext("The object no longer exists. Nothing was changed.")
         if isinstance(outcome, HttpResponse):
             # It may contain secrets.
             add_never_cache_headers(outcome)
@@ -258,25 +290,6 @@ class ConfirmingAdmin(PagesAdmin[M]):
         rows: QuerySet[M] = changelist.queryset
         return rows.values_list("pk", flat=True)
 
-    def log_action(
-        self,
-        request: HttpRequest,
-        flag: int,
-        rows: Sequence[M],
-        message: str = "",
-        **fields: Any,
-    ) -> None:
-        """Write one entry of the history for an action on these rows.
-
-        ``fields`` are arguments of ``history.log_action()``.
-        """
-        filters = QueryDict(request.GET.get(FILTERS_PARAM), mutable=True)
-        # The text of a search may be a value of a row.
-        filters.pop(SEARCH_VAR, None)
-        filters.pop(PAGE_VAR, None)
-        query = filters.urlencode()
-        log_action(request.user, flag, rows, message, filters=query, **fields)
-
     def get_confirmation(self, request: HttpRequest, name: str) -> Confirmation:
         """Return the confirmation of the action with this name.
 
@@ -298,16 +311,25 @@ class ConfirmingAdmin(PagesAdmin[M]):
         """Show the rows and the form, which is submitted to ``confirm_view()``
         with this query.
         """
-        names = {"rows": display_rows(len(form.rows), self.opts)}
+        rows = display_rows(len(form.rows), self.opts)
+        parents = []
+        if len(form.rows) == 1:
+            [row] = form.rows
+            parents = [self.link_to(each) for each in [*self.parents_of(row), row]]
+        # The number would be wrong when a box is no longer checked.
+        if form.has_check_boxes:
+            rows = str(self.opts.verbose_name_plural)
         response = self.render_page(
             form.request,
             "usergroups/admin/confirmation.html",
-            str(confirmation.title) % names,
+            str(confirmation.title) % {"rows": rows},
             form=form,
             text=confirmation.text,
             irreversible=confirmation.irreversible,
             address=self.url_of_confirmation(query),
             previous_url=self.previous_url(query, form.rows),
+            parents=parents,
+            counts_use=self.counts_use,
         )
         return let_browsers_go_back(response)
 
@@ -316,11 +338,14 @@ class ConfirmingAdmin(PagesAdmin[M]):
     ) -> str:
         """Return the address of the page on which the action was started.
 
-        This is the page of a row if the query says so and the row still
-        exists, and otherwise the filtered list.
+        This is the page of a row, or of its owner, if the query says so and
+        the row still exists, and otherwise the filtered list.
         """
         if "page" in query and rows:
-            return self.url_of("change", rows[0].pk)
+            row = rows[0]
+            if query["page"] == "owner":
+                return change_url(self.admin_site, self.owner_of(row))
+            return change_url(self.admin_site, row)
         url = self.url_of("changelist")
         filters = query.get(FILTERS_PARAM)
         if filters:

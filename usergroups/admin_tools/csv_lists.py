@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import strip_tags
 from django.utils.text import capfirst, slugify
+from django.utils.translation import override
 
 from usergroups.csv_cells import csv_line
 
@@ -43,7 +44,7 @@ def csv_lines(
     for name in names:
         label: Any = label_for_field(name, model_admin.model, model_admin)
         labels.append(str(capfirst(label)))
-    yield csv_line(labels)
+    yield BYTE_ORDER_MARK + csv_line(labels)
     all_rows = model_admin.get_queryset(request)
     related: Any = model_admin.get_list_select_related(request)
     # Without names, select_related() would load all related rows.
@@ -56,6 +57,18 @@ def csv_lines(
         model_admin.complete_rows(request, rows)
         for row in rows:
             yield csv_line(cell(model_admin, row, name) for name in names)
+
+
+def in_language(language: str | None, lines: Iterator[str]) -> Iterator[str]:
+    """Yield lines in this language, also after the middleware has reset the
+    language of the request.
+    """
+    while True:
+        with override(language):
+            line = next(lines, None)
+        if line is None:
+            return
+        yield line
 
 
 def cell(model_admin: "OperatorListAdmin[Any]", row: Any, name: str) -> str:

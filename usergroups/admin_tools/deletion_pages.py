@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.models import DELETION
 from django.contrib.admin.utils import unquote
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
@@ -18,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from usergroups.db import cascades
 from usergroups.db.cascades import ProtectingError
+from usergroups.events import Kind
 
 from .confirmations import (
     MAX_DESCRIBED,
@@ -25,6 +25,7 @@ from .confirmations import (
     ConfirmingAdmin,
     requires_confirmation,
 )
+from .history import log_action
 from .pages import M, can_view
 from .paginator import MAX_LISTED, display_rows
 
@@ -44,6 +45,8 @@ class DeletionForm(ConfirmationForm):
         self.note = self.model_admin.deletion_note
         if self.model_admin.deletion_asks_for_name:
             self.ask_for_name()
+        # sentences about what is deleted as well
+        self.remarks: list[str] = []
         name = str(self.model_admin.opts.verbose_name_plural)
         self.counts = {name: intcomma(len(self.rows))}
         queryset: Any = self.model_admin.get_queryset(self.request)
@@ -80,6 +83,9 @@ class DeletionForm(ConfirmationForm):
         is_registered = site.is_registered(model)
         if not is_registered or can_view(site, self.request, model):
             self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
+            other = site._registry.get(model)
+            if isinstance(other, ConfirmingAdmin):
+                self.remarks += filter(None, [other.summary(dependants)])
         if is_registered and not may_delete(site, self.request, model):
             text = gettext("You do not have permission to delete: %(name)s.")
             self.refusals.append(text % {"name": model._meta.verbose_name})
@@ -134,7 +140,7 @@ class DeletingAdmin(ConfirmingAdmin[M]):
             counts = self.delete_queryset(request, queryset)
         except (models.ProtectedError, models.RestrictedError) as error:
             return protected_message(error)
-        self.log_action(request, DELETION, rows, counts=counts)
+        log_action(request.user, Kind.DELETED, rows, counts=counts)
         shown = display_rows(len(rows), self.opts)
         return gettext("Deleted %(rows)s.") % {"rows": shown}
 

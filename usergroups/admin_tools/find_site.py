@@ -120,6 +120,7 @@ class FindSite(admin.AdminSite):
     ) -> HttpResponse:
         request.current_app = self.name
         is_private = PRIVATE.search(text) is not None
+        has_secret = re.search(self.secrets_pattern, text) is not None
         if is_private:
             text = ""
         groups = []
@@ -135,6 +136,7 @@ class FindSite(admin.AdminSite):
             "text": text,
             "find_text": text,
             "is_private": is_private,
+            "has_secret": has_secret,
             "deleted": results.deleted,
             "has_list_links": is_valid_query(text),
             "list_links": self.list_links(request, text),

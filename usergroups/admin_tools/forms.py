@@ -21,6 +21,7 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
     """
 
     data: "MultiValueDict[str, object]"
+    has_conflict = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -65,6 +66,7 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
         """Add an error that shows the stored value, and let the user replace
         this value by saving again.
         """
+        self.has_conflict = True
         bound = self[name]
         current = bound.field.prepare_value(bound.initial)
         stored = current

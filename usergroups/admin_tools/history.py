@@ -1,226 +1,97 @@
-"""Entries of the history with the old and new values of changed fields, and an
-admin that writes them and restores old values.
-
-Like Django's, the messages of entries are stored in English and translated for
-display.
+"""What the admin records of the changes that operators make: events, and
+entries of Django's own history beside them.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from django import forms
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
-from django.contrib.admin.options import get_content_type_for_model
 from django.contrib.admin.utils import unquote
 from django.db import models
-from django.db.models import QuerySet
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import urlencode
-from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop
 
 from usergroups.db.versions import is_same
 from usergroups.events import (
-    SUMMARY,
     Event,
     Kind,
-    is_user_group,
-    name_of,
-    new_events,
-    owners,
-    record,
+    events_about,
+    is_owner,
+    owner_of,
+    record_events,
 )
+from usergroups.signals import acting_as
 
-from .fields import ModelField, choice_with_key, is_valid_value
+from .fields import choice_with_key
 from .forms import OperatorForm
 from .pages import M, ModelAdmin, admin_url, can_view
-
-RESTORE_PARAM = "restore"
-"""The query parameter of the page of an object with the key of the history
-entry whose old values fill the form.
-"""
 
 # characters of the old and the new value of a field, as JSON
 MAX_KEPT = 50_000
 
-MAX_KEYS = 100  # of the rows of an action
-
-# Django stores the English labels of changed fields, and translates them. Mark
-# those that are not marked elsewhere.
-LABELS = (
-    gettext_noop("Collection"),
-    gettext_noop("Mapping"),
-    gettext_noop("Note"),
-    gettext_noop("Notes"),
-    gettext_noop("Properties"),
-    gettext_noop("Tags"),
-)
+FLAGS = {Kind.ADDED: ADDITION, Kind.DELETED: DELETION}
+"""Django's flags of actions that are no changes."""
 
 
-class Change(NamedTuple):
-    """A changed field with its old and its new value."""
+def log_entries(
+    user: Any, kind: Kind, rows: Sequence[models.Model], message: Any = ""
+) -> list[LogEntry]:
+    """Write an entry of Django's history for each row, for tools of a host
+    project, and return them.
 
-    field: ModelField
-    old: object
-    new: object
-
-
-def log_row(
-    user: Any, flag: int, row: models.Model, message: str | list[dict[str, Any]]
-) -> LogEntry:
-    """Write an entry of the history, and the event of the user group that owns
-    the row.
-
-    The message is text, or the parts of one.
+    They have the keys of the rows in place of the names, because only events
+    are deleted with the owners of the rows.
     """
-    [entry] = LogEntry.objects.log_actions(user.pk, [row], flag, message)
-    # Nothing may name a user group after its deletion.
-    if flag == DELETION and is_user_group(row):
-        entry.object_repr = ""
-        entry.save(update_fields=["object_repr"])
-    record(events_of(user, entry, [row]))
-    return entry
+    message = message or f"{kind.value.capitalize()}."
+    flag = FLAGS.get(kind, CHANGE)
+    log: Any = LogEntry.objects
+    entries: list[LogEntry] = log.log_actions(user.pk, rows, flag, message)
+    written = log.filter(pk__in=[entry.pk for entry in entries])
+    written.update(object_repr=F("object_id"))
+    return entries
 
 
 def log_action(
     user: Any,
-    flag: int,
+    kind: Kind,
     rows: Sequence[models.Model],
-    message: str = "",
-    *,
-    filters: str = "",
-    counts: Mapping[str, int] | None = None,
-) -> None:
-    """Write one entry of the history for an action on rows of one model.
+    message: Any = "",
+    **fields: Any,
+) -> list[LogEntry]:
+    """Record an action of a user on rows of one model, and return the entries
+    of Django's history.
 
-    The entry of several rows has their number, the first of their keys and the
-    ``filters`` of the list in which they were chosen, a query string. That of
-    a deletion has the numbers of all deleted rows, ``counts``, by the label of
-    their model.
+    ``message`` is Django's, and ``fields`` are arguments of
+    ``events_about()``.
     """
     if not rows:
-        return
-    if len(rows) == 1 and counts is None:
-        log_row(user, flag, rows[0], message)
-        return
-    keys = [str(row.pk) for row in rows[:MAX_KEYS]]
-    summary = {
-        "text": message,
-        "number": len(rows),
-        "counts": counts or {},
-        "keys": keys,
-        "filters": filters,
-    }
-    parts = [{"rows": summary}]
-    if len(rows) == 1:
-        log_row(user, flag, rows[0], parts)
-        return
-    entry = LogEntry.objects.create(
-        user_id=user.pk,
-        content_type=get_content_type_for_model(rows[0]),
-        action_flag=flag,
-        change_message=json.dumps(parts),
-    )
-    record(events_of(user, entry, rows))
-
-
-def events_of(user: Any, entry: LogEntry, rows: Sequence[models.Model]) -> list[Event]:
-    """Return the events of an entry about these rows."""
-    # The events of a deleted group are deleted with it.
-    if entry.is_deletion() and is_user_group(rows[0]):
         return []
-    return new_events(
-        Kind.CHANGED, type(rows[0]), owners(rows), actor=name_of(user), entry=entry.pk
-    )
+    # The querysets record the deletions of owners.
+    if kind != Kind.DELETED or not is_owner(type(rows[0])):
+        with acting_as(user):
+            record_events(events_about(kind, rows, **fields))
+    return log_entries(user, kind, rows, message)
 
 
-def model_of(entry: LogEntry) -> type[models.Model]:
-    """Return the model of the changed object."""
-    return entry.content_type.model_class()  # type: ignore[union-attr, return-value]
-
-
-def operator_name(entry: LogEntry) -> str:
-    """Return the name of the user who made the change."""
-    return entry.user.get_full_name() or entry.user.get_username()
-
-
-def entries_of(row: models.Model) -> QuerySet[LogEntry]:
-    """Return the entries of the history of a row."""
-    return LogEntry.objects.filter(
-        content_type=get_content_type_for_model(row), object_id=str(row.pk)
-    )
-
-
-def message_of(entry: LogEntry) -> str:
-    """Return the message in the active language.
-
-    One in plain text may end with a colon and a value.
+def history_url(site: Any, row: models.Model) -> str:
+    """Return the address of the list of events, filtered by a row: a user
+    group or a team with all that belongs to it, or another row.
     """
-    if entry.is_deletion():
-        return gettext("Deleted.")
-    if not entry.change_message and not entry.object_repr:
-        return gettext("The values were erased.")
-    message = entry.change_message
-    summary = summary_of(entry)
-    if summary is not None:
-        message = summary["text"]
-    elif not message or parts_of(entry) is not None:
-        return entry.get_change_message()
-    text, colon, value = message.partition(": ")
-    return f"{gettext(text)}{colon}{value}"
-
-
-def summary_of(entry: LogEntry) -> dict[str, Any] | None:
-    """Return what ``log_action()`` has written about the rows of an action, or
-    None for an entry with another message.
-    """
-    if not entry.change_message.startswith(SUMMARY):
-        return None
-    [part] = json.loads(entry.change_message)
-    summary: dict[str, Any] = part["rows"]
-    return summary
-
-
-def parts_of(entry: LogEntry) -> list[dict[str, Any]] | None:
-    """Return the parts of a message that describes changes in JSON, or None if
-    the message is plain text.
-    """
-    try:
-        parts = json.loads(entry.change_message)
-    except ValueError:
-        return None
-    if not isinstance(parts, list):
-        return None
-    for part in parts:
-        if not isinstance(part, dict):
-            return None
-    return parts
-
-
-def changes_of(entry: LogEntry) -> Iterator[Change]:
-    """Yield the changed fields, except those with values that were too long to
-    be kept.
-    """
-    columns = columns_of(model_of(entry))
-    for part in parts_of(entry) or ():
-        changed = part.get("changed", {})
-        values = changed.get("values", {})
-        for name, pair in values.items():
-            if name in columns and pair != [None, None]:
-                old, new = pair
-                yield Change(columns[name], old, new)
-
-
-def columns_of(model: type[models.Model]) -> dict[str, ModelField]:
-    """Return the fields of a model that are columns, by name."""
-    return {field.name: field for field in model._meta.concrete_fields}
+    query = {}
+    for name, key in owner_of(row).items():
+        query[f"{name.removesuffix('_id')}__id__exact"] = str(key)
+    if not is_owner(type(row)):
+        query["object"] = f"{row._meta.label_lower}:{row.pk}"
+    return f"{admin_url(site, Event._meta, 'changelist')}?{urlencode(query)}"
 
 
 def changed_fields(form: "forms.BaseModelForm[M]") -> list[str]:
     """Return the names of the columns of the model whose values change."""
-    columns = columns_of(type(form.instance))
+    columns = {field.name: field for field in form.instance._meta.concrete_fields}
     changed = []
     for name in form.changed_data:
         if name not in columns:
@@ -232,64 +103,59 @@ def changed_fields(form: "forms.BaseModelForm[M]") -> list[str]:
     return changed
 
 
-def changed_values(form: "forms.BaseModelForm[M]") -> dict[str, list[object]]:
-    """Return what the history keeps: ``{name: [old, new]}`` of changed fields,
-    with ``[None, None]`` if too long.
+def changes_of(form: Any) -> dict[str, list[object] | None]:
+    """Return what an event keeps of the changed fields of a form: the old and
+    the new value, or None if they are too long or the form is not of a model
+    of the apps, such as that of a password.
     """
-    values = {}
+    if not isinstance(form, OperatorForm):
+        return dict.fromkeys(form.changed_data)
+    changes: dict[str, list[object] | None] = {}
     for name in changed_fields(form):
         field = form.fields[name]
         old = _kept_value(field, form.initial.get(name))
         new = _kept_value(field, form.cleaned_data.get(name))
-        pair = [old, new]
-        if len(json.dumps(pair)) > MAX_KEPT:
-            pair = [None, None]
-        values[name] = pair
-    return values
-
-
-def kept_row(row: models.Model | None) -> dict[str, str] | None:
-    """Return what an entry of the history keeps of a related row."""
-    if row is None:
-        return None
-    return {"key": str(row.pk), "text": str(row)}
+        changes[name] = [old, new]
+        if len(json.dumps(changes[name])) > MAX_KEPT:
+            changes[name] = None
+    return changes
 
 
 def _kept_value(field: forms.Field, value: object) -> object:
-    """Return what an entry of the history keeps of a value of a form."""
+    """Return what an event keeps of a value of a form."""
     if isinstance(field, forms.ModelChoiceField):
         # The initial value is a key, and the new one a row.
-        key = getattr(value, "pk", value)
-        return kept_row(choice_with_key(field, key))
+        value = choice_with_key(field, getattr(value, "pk", value))
     if isinstance(value, dict | str | int | None):
         return value
     return str(value)
 
 
 class HistoryAdmin(ModelAdmin[M]):
-    """An admin that keeps the old and the new values of changed fields in the
-    history, and restores old ones.
+    """An admin that records changes with their old and new values."""
 
-    Its forms are OperatorForms.
-    """
+    def log_addition(self, request: HttpRequest, obj: M, message: Any) -> LogEntry:
+        [entry] = log_action(request.user, Kind.ADDED, [obj], message)
+        return entry
 
-    def log_addition(self, request: HttpRequest, *args: Any) -> LogEntry:
-        # the row and the message
-        return log_row(request.user, ADDITION, *args)
-
-    def log_change(self, request: HttpRequest, *args: Any) -> LogEntry:
-        return log_row(request.user, CHANGE, *args)
+    def log_change(self, request: HttpRequest, obj: M, message: Any) -> LogEntry:
+        changes = None
+        if isinstance(message, list) and message:
+            changes = message[0].get("changed", {}).pop("values", None)
+        [entry] = log_action(
+            request.user, Kind.CHANGED, [obj], message, changes=changes
+        )
+        return entry
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> Any:
-        """Return Django's message with the old and the new values as well."""
+        """Return Django's message with the values for ``log_change()``, which
+        takes them out.
+        """
         message: Any = super().construct_change_message(request, form, formsets, add)
-        if add:
-            return message
-        values = changed_values(form)
-        if values:
-            message[0]["changed"]["values"] = values
+        if message and not add:
+            message[0]["changed"]["values"] = changes_of(form)
         return message
 
     def history_view(
@@ -298,47 +164,10 @@ class HistoryAdmin(ModelAdmin[M]):
         object_id: str,
         extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
-        """Redirect to the list of all changes, filtered by the row, if the
-        user may view that list.
+        """Redirect to the list of events, filtered by the row, if the user may
+        view both.
         """
-        if not can_view(self.admin_site, request, LogEntry):
+        row = self.get_object(request, unquote(object_id))
+        if row is None or not can_view(self.admin_site, request, Event):
             return super().history_view(request, object_id, extra_context)
-        content_type = get_content_type_for_model(self.model)
-        key = unquote(object_id)
-        query = urlencode({"content_type": str(content_type.pk), "object_id": key})
-        changes = admin_url(self.admin_site, LogEntry._meta, "changelist")
-        return redirect(f"{changes}?{query}")
-
-    def restore(self, request: HttpRequest, obj: M, form: OperatorForm) -> list[str]:
-        """Fill the form with the old values of the history entry that the
-        query parameter RESTORE_PARAM names, if any.
-
-        Return the labels of the fields that are filled in.
-        """
-        key = request.GET.get(RESTORE_PARAM)
-        if not key or not is_valid_value(LogEntry._meta.pk, key):
-            return []
-        entry = entries_of(obj).filter(pk=key).first()
-        if entry is None:
-            return []
-        labels = []
-        for change in changes_of(entry):
-            # A form that may only be viewed has no fields.
-            if change.field.name in form.fields:
-                restore_value(form, change)
-                labels.append(str(capfirst(change.field.verbose_name)))
-        return labels
-
-
-def restore_value(form: OperatorForm, change: Change) -> None:
-    """Show the old value of a field in the form."""
-    name = change.field.name
-    # Keep the current value in the hidden input, so that the old one counts as
-    # a change when it is saved.
-    current = form.fields[name].prepare_value(form.initial[name])
-    form.open_with(name, current)
-    old = change.old
-    if change.field.is_relation and isinstance(old, dict):
-        # as kept_row() returns it
-        old = old["key"]
-    form.initial[name] = old
+        return redirect(history_url(self.admin_site, row))

@@ -1,7 +1,6 @@
 """Lists whose cost does not grow with the table."""
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from django import forms
@@ -26,15 +25,13 @@ from django.urls import URLPattern
 from django.utils.functional import Promise
 from django.utils.http import content_disposition_header
 from django.utils.text import capfirst
+from django.utils.translation import get_language, gettext, ngettext
 
 from .autocomplete import AutocompleteSelect
-from .csv_lists import BYTE_ORDER_MARK, csv_lines, file_name
+from .csv_lists import csv_lines, file_name, in_language
 from .pages import M, PagesAdmin, can_view
 from .paginator import MAX_LISTED, BoundedPaginator, newest_rows
 from .search import SearchForm, is_valid_query, rows_to_search
-
-EXCEL_PARAM = "excel"
-"""The query parameter of a CSV file for Excel."""
 
 UNUSABLE = (
     IncorrectLookupParameters,
@@ -73,8 +70,6 @@ class OperatorChangeList(ChangeList):
     search_form_class = SearchForm
 
     model_admin: "OperatorListAdmin[Any]"
-    sort_limit = ""
-    """The number of sorted rows as text if there are more rows."""
     search_limit = ""
     """The number of searched rows as text if there are more rows."""
 
@@ -85,15 +80,27 @@ class OperatorChangeList(ChangeList):
         self.search_limit = getattr(request, "search_limit", "")
         name = capfirst(self.opts.verbose_name_plural)
         self.title = str(self.model_admin.list_title or name)
-        # The template shows a link "Show all" if these numbers differ. Without
-        # a search or a filter, all rows are shown already.
-        if not self.query and not self.has_active_filters:
-            self.full_result_count = self.result_count
         # The template shows the filters. The one that it extends, which is
         # Django's or a theme's, must not show them as well.
         self.has_filters = False
         for spec in self.filter_specs:
             spec.template = "usergroups/admin/filter.html"
+
+    @property
+    def number(self) -> str:
+        """The number of rows as text, with what it leaves out."""
+        number = f"{intcomma(self.result_count)}{'+' if self.paginator.limit else ''}"
+        if self.search_limit:
+            text = gettext("{number} of the first {limit}, which were searched")
+            return text.format(number=number, limit=self.search_limit)
+        text = ngettext("{number} result", "{number} results", self.result_count)
+        return text.format(number=number)
+
+    @property
+    def pages(self) -> Iterator[int | str]:
+        """The numbers of the pages that the list links to."""
+        pages: Iterator[int | str] = self.paginator.get_elided_page_range(self.page_num)
+        return pages
 
     @property
     def csv_url(self) -> str:
@@ -135,10 +142,7 @@ class OperatorChangeList(ChangeList):
         is_searched = self.query and self.search_fields
         if is_searched or not is_sorted:
             return rows
-        newest, is_limited = newest_rows(rows)
-        if is_limited:
-            self.sort_limit = intcomma(MAX_LISTED)
-        return newest
+        return newest_rows(rows)
 
     def get_ordering_field(self, field_name: Any) -> Any:
         """Return None for a column that cannot be sorted by.
@@ -158,6 +162,7 @@ class OperatorListAdmin(PagesAdmin[M]):
     change_list_template = "usergroups/admin/change_list.html"
     paginator = BoundedPaginator
     show_full_result_count = False
+    list_max_show_all = 0
     show_facets = admin.ShowFacets.NEVER
     list_title: str | Promise = ""
     """The heading of the list, if it is not the name of the model."""
@@ -232,18 +237,12 @@ class OperatorListAdmin(PagesAdmin[M]):
         """
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
-        # The list would take the parameter for a filter.
-        query = request.GET.copy()
-        for_excel = query.pop(EXCEL_PARAM, None)
-        request.GET = query  # type: ignore[assignment]
         try:
             changes = self.get_changelist_instance(request)
             keys = list(changes.queryset.values_list("pk", flat=True)[:MAX_LISTED])
         except UNUSABLE:
             return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
-        lines = csv_lines(self, request, keys)
-        if for_excel:
-            lines = chain([BYTE_ORDER_MARK], lines)
+        lines = in_language(get_language(), csv_lines(self, request, keys))
         disposition = content_disposition_header(True, file_name(changes))
         return StreamingHttpResponse(
             lines,

@@ -9,7 +9,8 @@ from django.contrib import admin
 from django.db import connections, models, router, transaction
 from django.db.models import QuerySet
 from django.forms import ModelChoiceField, ModelForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -21,6 +22,7 @@ from usergroups.signals import acting_as
 from .autocomplete import autocomplete_field
 from .cells import badge, short_date
 from .deletion_pages import DeletingAdmin
+from .event_list import recent_events
 from .fields import ForeignKey, MultiLineField, SingleLineField
 from .findable import FindableAdmin
 from .forms import OperatorForm
@@ -174,6 +176,14 @@ class OperatorAdmin(
         with acting_as(request.user):
             return retry_on_conflict(view, router.db_for_write(self.model))
 
+    def response_post_save_change(
+        self, request: HttpRequest, obj: M
+    ) -> HttpResponseRedirect:
+        """Stay on the page, which still leads to the filtered list."""
+        address = self.url_of("change", obj.pk)
+        filters = self.get_preserved_filters(request)
+        return redirect(f"{address}?{filters}" if filters else address)
+
     def message_user(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         # Add the message on commit, so that a rolled-back attempt leaves none.
         add_message = partial(super().message_user, request, *args, **kwargs)
@@ -189,9 +199,10 @@ class OperatorAdmin(
         **kwargs: Any,
     ) -> HttpResponse:
         """Add the related lists and the buttons of actions to the page, and
-        the labels of the fields that cannot be edited later or are restored.
+        the labels of the fields that cannot be edited later.
         """
         context["show_save_and_add_another"] = False
+        context["show_save_and_continue"] = False  # Saving leads to this page.
         context["show_delete"] = False  # The template has a button for it.
         obj = context.get("original")
         if obj is None:
@@ -199,14 +210,10 @@ class OperatorAdmin(
             names = [name for name in self.fixed_fields if name in fields]
             context["fixed_labels"] = [fields[name].label for name in names]
             return super().render_change_form(request, context, *args, **kwargs)
-        if request.method == "GET":
-            form = context["adminform"].form
-            context["restored"] = self.restore(request, obj, form)
-            # Send the form to the address without the query parameter, or else
-            # "Save and continue editing" would restore the values again.
-            if context["restored"]:
-                kwargs["form_url"] = request.path
+        if getattr(context["adminform"].form, "has_conflict", False):
+            context["last_events"] = recent_events(self.admin_site, request, 1, obj)
         context["related"] = self.get_related(request, obj)
+        context["parents"] = [self.link_to(each) for each in self.parents_of(obj)]
         context["buttons"] = self.get_buttons(request, obj)
         context["irreversible"] = self.irreversible_actions()
         return super().render_change_form(request, context, *args, **kwargs)

@@ -13,6 +13,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 
+from usergroups.csv_cells import escape
+
 M = TypeVar("M", bound=models.Model)
 
 if TYPE_CHECKING:
@@ -116,22 +118,45 @@ class PagesAdmin(ModelAdmin[M]):
         """Show each row with its secret and the row that it replaces, if any.
 
         Reloading the page opens the only row, or the list, because a secret is
-        shown once.
+        shown once. The page leads back to the owner if it is the only one.
         """
         rows = []
+        lines = []
         for row, secret, old in secrets:
             old_link = ""
             if old is not None:
                 old_link = self.link_to(old)
             rows.append((secret, self.described(row), old_link))
+            cells = [*self.copied_cells(row), secret]
+            # A cell must not contain tabs or line breaks.
+            lines.append("\t".join(escape(" ".join(cell.split())) for cell in cells))
         reload_url = self.url_of("changelist")
         if len(secrets) == 1:
             [(only_row, _secret, _old)] = secrets
             reload_url = self.url_of("change", only_row.pk)
-        template = "usergroups/admin/secrets.html"
+        owners = {self.owner_of(row) for row, _secret, _old in secrets}
         return self.render_page(
-            request, template, title, text=text, rows=rows, reload_url=reload_url
+            request,
+            "usergroups/admin/secrets.html",
+            title,
+            text=text,
+            rows=rows,
+            copied="\n".join(lines),
+            reload_url=reload_url,
+            owner_link=self.link_to(owners.pop()) if len(owners) == 1 else "",
         )
+
+    def copied_cells(self, row: M) -> list[str]:
+        """Return the cells that "Copy all" puts before the secret of a row."""
+        return [str(row)]
+
+    def parents_of(self, row: M) -> list[models.Model]:
+        """Return the rows that the breadcrumbs of a row lead to."""
+        return []
+
+    def owner_of(self, row: M) -> models.Model:
+        """Return the row to whose page that of a secret leads back."""
+        return row
 
     def link_to(self, row: models.Model, text: str = "") -> str:
         """Return a link to the page of a row of any model, or only its text if

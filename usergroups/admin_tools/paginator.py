@@ -29,9 +29,8 @@ def bounded_number(rows: QuerySet[Model]) -> str:
     return intcomma(number)
 
 
-def newest_rows(rows: QuerySet[M]) -> tuple[QuerySet[M], bool]:
-    """Return the rows with the last primary keys, at most MAX_LISTED, and
-    whether there are others.
+def newest_rows(rows: QuerySet[M]) -> QuerySet[M]:
+    """Return the rows with the last primary keys, at most MAX_LISTED.
 
     Unlike a slice, the queryset can still be filtered. Then the database reads
     no other rows.
@@ -40,8 +39,8 @@ def newest_rows(rows: QuerySet[M]) -> tuple[QuerySet[M], bool]:
     # the key that follows the first MAX_LISTED
     newest_other = keys[MAX_LISTED : MAX_LISTED + 1].first()
     if newest_other is None:
-        return rows, False
-    return rows.filter(pk__gt=newest_other), True
+        return rows
+    return rows.filter(pk__gt=newest_other)
 
 
 def display_rows(number: int, opts: "Options[M]") -> str:

@@ -1,22 +1,22 @@
 """Links from the page of a row to the lists of its related rows."""
 
-from collections.abc import Iterator, Mapping
-from typing import NotRequired, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
-from django.contrib.admin.utils import flatten_fieldsets, get_fields_from_path
+from django.contrib.admin.utils import flatten_fieldsets
 from django.db import models
 from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
-from .autocomplete import AutocompleteFilter
-from .lists import filter_name
 from .pages import M, PagesAdmin, can_view, change_url
 from .paginator import bounded_number
 
 Link = tuple[str, str]
 """A label and an address."""
+
+
+RelatedLists: TypeAlias = tuple[tuple[type[models.Model], str], ...]
 
 
 class RelatedList(TypedDict):
@@ -25,67 +25,40 @@ class RelatedList(TypedDict):
     name: str
     count: str
     url: str
-    links: NotRequired[list[Link]]
-    summary: NotRequired[str]
-    """What the page says about the rows."""
+    links: list[Link]
 
 
 class RelatedListsAdmin(PagesAdmin[M]):
-    """An admin whose pages link to the lists that are filtered by their row.
+    """An admin whose pages link to the lists of what belongs to their row."""
 
-    These are the lists with an AutocompleteFilter for the model of the row.
-    """
+    related: RelatedLists = ()
+    """The models of these lists, and by which lookup each is filtered."""
 
     def get_related(self, request: HttpRequest, obj: M) -> list[RelatedList]:
         """Return the lists for this row that the user may view."""
         related: list[RelatedList] = []
-        for model in self.opts.apps.get_models():
-            if not can_view(self.admin_site, request, model):
-                continue
-            other = self.admin_site.get_model_admin(model)
-            if isinstance(other, RelatedListsAdmin):
-                related += other.lists_filtered_by(request, obj)
+        for model, lookup in self.related:
+            if can_view(self.admin_site, request, model):
+                other: Any = self.admin_site.get_model_admin(model)
+                related.append(other.related_list(request, lookup, obj))
         return related
 
-    def lists_filtered_by(
-        self, request: HttpRequest, obj: models.Model
-    ) -> Iterator[RelatedList]:
-        """Yield this list for each of its filters by a foreign key to the
-        model of ``obj``.
-        """
-        key_name = obj._meta.pk.name
-        for each in self.get_list_filter(request):
-            if not is_autocomplete_filter(each):
-                continue
-            field_path = filter_name(each)
-            field = get_fields_from_path(self.model, field_path)[-1]
-            if field.related_model is type(obj):
-                query = {f"{field_path}__{key_name}__exact": obj.pk}
-                related = self.related_list(request, query)
-                related["links"] = self.get_related_links(request, field_path, obj)
-                related["summary"] = self.get_related_summary(request, field_path, obj)
-                yield related
-
     def related_list(
-        self, request: HttpRequest, query: Mapping[str, str | int]
+        self, request: HttpRequest, lookup: str, obj: models.Model
     ) -> RelatedList:
-        """Return this list with these filters."""
-        rows = self.get_queryset(request).filter(**query)
-        count = bounded_number(rows)
-        name = str(self.opts.verbose_name_plural)
-        url = f"{self.url_of('changelist')}?{urlencode(query)}"
-        return {"name": name, "count": count, "url": url}
-
-    def get_related_summary(
-        self, request: HttpRequest, field_path: str, obj: models.Model
-    ) -> str:
-        """Return what the page of ``obj`` says about its rows of this list."""
-        return ""
+        """Return this list, filtered by ``obj``."""
+        query = {f"{lookup}__{obj._meta.pk.name}__exact": obj.pk}
+        return {
+            "name": str(self.opts.verbose_name_plural),
+            "count": bounded_number(self.get_queryset(request).filter(**query)),
+            "url": f"{self.url_of('changelist')}?{urlencode(query)}",
+            "links": self.get_related_links(request, lookup, obj),
+        }
 
     def response_post_save_add(
         self, request: HttpRequest, obj: M
     ) -> HttpResponseRedirect:
-        """Return to the page whose "Add … here" opened the form, if any."""
+        """Return to the page whose "Add" opened the form, if any."""
         for field in self.opts.fields:
             key = request.GET.get(field.name)
             if field.is_relation and key == str(field.value_from_object(obj)):
@@ -95,7 +68,7 @@ class RelatedListsAdmin(PagesAdmin[M]):
     def get_related_links(
         self, request: HttpRequest, field_path: str, obj: models.Model
     ) -> list[Link]:
-        """Return links such as "Add bookmark here", which open a form with
+        """Return links such as "Add bookmark", which open a form with
         ``obj`` in the field.
         """
         if not self.has_add_permission(request):
@@ -103,13 +76,6 @@ class RelatedListsAdmin(PagesAdmin[M]):
         fieldsets = self.get_fieldsets(request)
         if field_path not in flatten_fieldsets(fieldsets):
             return []
-        text = gettext("Add %(name)s here") % {"name": self.opts.verbose_name}
+        text = gettext("Add %(name)s") % {"name": self.opts.verbose_name}
         query = urlencode({field_path: obj.pk})
         return [(text, f"{self.url_of('add')}?{query}")]
-
-
-def is_autocomplete_filter(each: object) -> bool:
-    """Return whether an element of ``list_filter`` is a field with an
-    AutocompleteFilter.
-    """
-    return isinstance(each, tuple) and issubclass(each[1], AutocompleteFilter)

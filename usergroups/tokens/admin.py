@@ -6,18 +6,16 @@ from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
 
 from django.contrib import admin
-from django.contrib.admin.models import ADDITION, CHANGE
 from django.contrib.auth import get_permission_codename
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Model, Q
+from django.db.models import Model, Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
-from django.utils.http import urlencode
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.cells import (
@@ -28,16 +26,16 @@ from usergroups.admin_tools.cells import (
 )
 from usergroups.admin_tools.confirmations import requires_confirmation
 from usergroups.admin_tools.forms import OperatorForm
-from usergroups.admin_tools.history import log_row
+from usergroups.admin_tools.history import log_entries
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
+from usergroups.admin_tools.paginator import bounded_number
+from usergroups.events import Kind, name_of
 
 from . import secret_format
 from .admin_forms import GraceForm, NewTokenForm, RevocationForm
 from .admin_states import (
-    REVOKED,
-    ROTATED,
-    SUCCESSOR,
+    EXPIRY_PERIODS,
     TokenStateFilter,
     predecessor_of,
     refusals_sentence,
@@ -52,7 +50,6 @@ from .models import (
     TokenQuerySet,
     TooManyTokens,
 )
-from .owner_summary import summarize
 
 T = TypeVar("T", bound=Token)
 
@@ -68,6 +65,8 @@ class TokenAdmin(OperatorAdmin[T]):
 
     owner_form_fields: ClassVar[tuple[str, ...]]
     """The form fields that identify the owner of the token."""
+    usage: ClassVar[str | Promise] = ""
+    """How calls use the token, such as "as Token on /api/…"."""
     owner_columns: ClassVar[tuple[str, ...]] = ()
     """The columns of the list that show the owner, by default the
     ``owner_form_fields``.
@@ -99,10 +98,10 @@ class TokenAdmin(OperatorAdmin[T]):
         return super().get_form(request, obj, change, **kwargs)
 
     def get_fields(self, request: HttpRequest, obj: T | None = None) -> tuple[str, ...]:
+        fields = ("name", *self.owner_form_fields)
         if obj is None:
-            return ("name", *self.owner_form_fields, "read_only", "lifetime", "notes")
-        own_fields = (*self.owner_form_fields, "access", "created_at")
-        fields = ("name", "notes", "expires", *own_fields)
+            return (*fields, "read_only", "lifetime", "notes")
+        fields = (*fields, "access", "expires", "notes", "created_at")
         if obj.last_used_at is None:
             return fields
         return (*fields, *USE_FIELDS)
@@ -122,10 +121,15 @@ class TokenAdmin(OperatorAdmin[T]):
         return self.show_secrets(request, [(obj, secret, None)])
 
     def show_secrets(
-        self, request: HttpRequest, issued: Sequence[tuple[T, str, T | None]]
+        self,
+        request: HttpRequest,
+        issued: Sequence[tuple[T, str, T | None]],
+        skipped: Sequence[T] = (),
     ) -> HttpResponse:
         """Show new tokens with their secrets, which no other response
         contains, and with the token that each replaces, if any.
+
+        ``skipped`` are the selected tokens that were not rotated.
         """
         name = self.opts.verbose_name_plural
         if len(issued) == 1:
@@ -135,13 +139,39 @@ class TokenAdmin(OperatorAdmin[T]):
             "A secret is shown only now: copy it and store it securely. If you lose "
             "it, rotate the token."
         )
+        if skipped:
+            text += " " + gettext(
+                "Not rotated, because only active tokens without a successor can be: "
+                "{tokens}."
+            ).format(tokens=", ".join(map(str, skipped)))
         return self.render_secrets(request, title, text, issued)
+
+    def copied_cells(self, row: T) -> list[str]:
+        """Return the cells that "Copy all" puts before the secret."""
+        owner = row.owner
+        team = getattr(owner, "team", owner)
+        environment: str = getattr(row, "environment", "")
+        cells = [str(team), environment]
+        if owner is not team:
+            cells.append(str(getattr(owner, "name", owner)))
+        expires = ""
+        if row.expires_at is not None:
+            expires = row.expires_at.date().isoformat()
+        return [*cells, row.name, expires]
+
+    def owner_of(self, row: T) -> Model:
+        return row.owner
 
     # Lists
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         owner = self.owner_columns or self.owner_form_fields
         return ("name_and_hint", *owner, "badge", "access", "expires", "last_used")
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        if request.GET.get("state") in EXPIRY_PERIODS:
+            return ("expires_at", "pk")
+        return super().get_ordering(request)
 
     # The page of a token
 
@@ -153,32 +183,16 @@ class TokenAdmin(OperatorAdmin[T]):
         **kwargs: Any,
     ) -> HttpResponse:
         token = context.get("original")
-        # Saving a new token shows its secret instead of the form again.
-        context["show_save_and_continue"] = token is not None
         if token is not None:
             successor = successor_of(token)
             context["sentence"] = self.sentences(token, successor)
-            is_usable = token.is_active or successor is not None
-            if not is_usable and self.has_add_permission(request):
-                context["new_url"] = self.url_of_similar(token)
         return super().render_change_form(request, context, *args, **kwargs)
-
-    def url_of_similar(self, token: T) -> str:
-        """Return the URL of the form for a new token, with the name, owner and
-        access of this one filled in.
-        """
-        values = {}
-        for name in ("name", *self.owner_form_fields, "read_only"):
-            value = token.serializable_value(name)
-            if value:
-                values[name] = value
-        return f"{self.url_of('add')}?{urlencode(values)}"
 
     def sentences(self, token: T, successor: Token | None) -> str:
         """Return what the top of the token's page says: its state, the tokens
         that replaced it and that it replaces, and its refused calls.
         """
-        parts = [state_sentence(token)]
+        parts = [state_sentence(token, self.usage)]
         if successor is not None:
             link = self.link_to(successor)
             parts.append(successor_sentence(token, link))
@@ -215,16 +229,6 @@ class TokenAdmin(OperatorAdmin[T]):
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: T) -> str:
         return relative_time(token.last_used_at) or gettext("Never")
-
-    # The page of an owner
-
-    def get_related_summary(
-        self, request: HttpRequest, field_path: str, obj: Model
-    ) -> str:
-        if field_path != self.model.owner_field:
-            return ""
-        tokens: Any = self.get_queryset(request).filter(**{field_path: obj})
-        return summarize(tokens.select_related(None), self.link_to)
 
     # Actions
 
@@ -266,11 +270,16 @@ class TokenAdmin(OperatorAdmin[T]):
     ) -> str:
         tokens = list(queryset)
         revoked = queryset.revoke(by=operator_of(request), successors=successors)
-        self.log_action(request, CHANGE, revoked, REVOKED)
-        number = len(revoked)
+        log_entries(request.user, Kind.REVOKED, revoked)
+        if len(revoked) == 1 and revoked == tokens:
+            return format_html(gettext("Revoked: {}."), self.link_to(revoked[0]))
+        parts = []
+        if revoked:
+            parts.append(gettext("Revoked: {}.").format(intcomma(len(revoked))))
         others = len({*tokens} - {*revoked})
-        text = gettext("Revoked: %(revoked)s. Already revoked: %(others)s.")
-        return text % {"revoked": intcomma(number), "others": intcomma(others)}
+        if others:
+            parts.append(gettext("Already revoked: {}.").format(intcomma(others)))
+        return " ".join(parts)
 
     @admin.action(
         description=_("Rotate selected %(verbose_name_plural)s"),
@@ -287,6 +296,7 @@ class TokenAdmin(OperatorAdmin[T]):
     def rotate(
         self, request: HttpRequest, queryset: TokenQuerySet[T], grace: timedelta
     ) -> HttpResponse | str:
+        tokens = list(queryset)
         try:
             issued = queryset.rotate(grace, by=operator_of(request))
         except TooManyTokens:
@@ -299,34 +309,25 @@ class TokenAdmin(OperatorAdmin[T]):
                 "Only active tokens without a successor can be rotated. Nothing was "
                 "changed."
             )
-        self.log_rotation(request, issued)
+        rotated = [old for old, _new, _secret in issued]
+        log_entries(request.user, Kind.ROTATED, rotated)
+        skipped = [token for token in tokens if token not in rotated]
         secrets = [(new, secret, old) for old, new, secret in issued]
-        return self.show_secrets(request, secrets)
+        return self.show_secrets(request, secrets, skipped)
 
-    def log_rotation(
-        self, request: HttpRequest, issued: Sequence[tuple[T, T, str]]
-    ) -> None:
-        """Write the entries of the history for the tokens that ``rotate()``
-        returned: two for one token, or one for several.
-        """
-        old, new, _secret = issued[0]
-        if len(issued) > 1:
-            tokens = [token for token, _new, _secret in issued]
-            message = gettext_noop("Rotated.")
-            self.log_action(request, CHANGE, tokens, message)
-            return
-        log_row(request.user, CHANGE, old, f"{ROTATED}: {new.hint}…")
-        log_row(request.user, ADDITION, new, f"{SUCCESSOR}: {old.hint}…")
+    counts_use = True
 
-    def summary(self, rows: Sequence[T]) -> str:
-        """Return how many of the tokens were used in the last 24 hours."""
+    def is_in_use(self, row: T) -> bool:
         since = timezone.now() - timedelta(hours=24)
-        used = 0
-        for row in rows:
-            if row.last_used_at is not None and row.last_used_at >= since:
-                used += 1
-        text = gettext("Used in the last 24 hours: %(used)s of %(all)s.")
-        return text % {"used": intcomma(used), "all": intcomma(len(rows))}
+        return row.last_used_at is not None and row.last_used_at >= since
+
+    def summary(self, rows: "QuerySet[T]") -> str:
+        """Return how many tokens, which a deletion includes, are in use."""
+        since = timezone.now() - timedelta(hours=24)
+        used = bounded_number(rows.filter(last_used_at__gte=since))
+        text = gettext("{names} used in the last 24 hours: {number}")
+        names = capfirst(self.opts.verbose_name_plural)
+        return text.format(names=names, number=used)
 
     def details(self, row: T) -> list[object]:
         """Return the owner, the access, the state, the expiry and the last use
@@ -377,4 +378,4 @@ class TokenAdmin(OperatorAdmin[T]):
 
 def operator_of(request: HttpRequest) -> str:
     """Return the name of the operator to store with a token."""
-    return request.user.get_username()[:MAX_OPERATOR_LENGTH]
+    return name_of(request.user)[:MAX_OPERATOR_LENGTH]

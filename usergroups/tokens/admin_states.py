@@ -2,13 +2,14 @@
 sentences at the top of its page.
 """
 
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.admin_tools.cells import date_with_weekday, relative_time
@@ -17,10 +18,9 @@ from .models import Token, TokenQuerySet, TokenState
 
 T = TypeVar("T", bound=Token)
 
-# The beginnings of messages in the history.
-REVOKED = gettext_noop("Revoked.")
-ROTATED = gettext_noop("Rotated. Successor")
-SUCCESSOR = gettext_noop("Successor of")
+
+EXPIRY_PERIODS = {"expires-30": timedelta(days=30), "expires-90": timedelta(days=90)}
+"""Filters by state that select, and sort, tokens by their expiry."""
 
 
 class TokenStateFilter(admin.SimpleListFilter):
@@ -32,6 +32,8 @@ class TokenStateFilter(admin.SimpleListFilter):
     ) -> list[tuple[str, Any]]:
         return [
             *TokenState.choices,
+            ("expires-30", _("Expires within 30 days")),
+            ("expires-90", _("Expires within 90 days")),
             ("unused", _("Not used for 90 days")),
             ("refused", _("Calls refused in the last 7 days")),
         ]
@@ -39,14 +41,20 @@ class TokenStateFilter(admin.SimpleListFilter):
     def queryset(  # type: ignore[override]
         self, request: HttpRequest, queryset: TokenQuerySet[T]
     ) -> TokenQuerySet[T]:
-        value = self.value()
-        if value == "unused":
-            return queryset.unused()
-        if value == "refused":
-            return queryset.refused()
-        if value in TokenState.values:
-            return queryset.in_state(value)
-        return queryset
+        return filter_by_state(queryset, self.value())
+
+
+def filter_by_state(tokens: TokenQuerySet[T], state: str | None) -> TokenQuerySet[T]:
+    """Filter tokens by the value of a TokenStateFilter."""
+    if state in EXPIRY_PERIODS:
+        return tokens.expire_within(EXPIRY_PERIODS[state])
+    if state == "unused":
+        return tokens.unused()
+    if state == "refused":
+        return tokens.refused()
+    if state in TokenState.values:
+        return tokens.in_state(state)
+    return tokens
 
 
 def successor_of(token: Token) -> Token | None:
@@ -69,7 +77,7 @@ def tokens_of_same_owner(token: Token) -> TokenQuerySet[Any]:
     return tokens.filter(**{token.owner_field: token.owner})
 
 
-def state_sentence(token: Token) -> str:
+def state_sentence(token: Token, usage: object = "") -> str:
     """Return what the state of a token means for calls, and who revoked it.
 
     The page shows it after the name of the state.
@@ -89,7 +97,7 @@ def state_sentence(token: Token) -> str:
         case TokenState.EXPIRING:
             return format_html(gettext("Expires {}. {}"), expires, scope)
         case _:
-            return format_html(gettext("The token works. {}"), scope)
+            return format_html(gettext("The token works {}. {}"), usage, scope)
 
 
 def revoked_sentence(token: Token) -> str:
@@ -115,6 +123,8 @@ def refusals_sentence(token: Any) -> str:
     reason = gettext("token expired")
     if token.revoked_at is not None:
         reason = gettext("token revoked")
+    elif token.is_active:
+        reason = gettext("sent where another kind of token is used")
     elif token.rotated_at is not None:
         reason = gettext("token replaced")
     text = ngettext(

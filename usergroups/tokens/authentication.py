@@ -2,6 +2,7 @@
 
 from typing import Any, NoReturn
 
+from django.apps import apps
 from django.contrib.auth.models import AnonymousUser
 from rest_framework import authentication
 from rest_framework.request import Request
@@ -29,6 +30,17 @@ class TokenUser(AnonymousUser):
     def pk(self) -> str:  # type: ignore[override]
         owner = self.token.owner
         return f"{owner._meta.label_lower}:{owner.pk}"
+
+
+def mark_refused(secret: str, prefix: str) -> None:
+    """Store that a call with a token of another kind was refused, which the
+    admin shows on its page.
+    """
+    for model in apps.get_models():
+        if issubclass(model, Token) and model.prefix == prefix:
+            token = model.objects.with_secret(secret)
+            if token is not None:
+                token.mark_refused()
 
 
 class TokenAuthentication(authentication.TokenAuthentication):
@@ -74,6 +86,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
         prefix = secret.partition("_")[0]
         is_secret = secret_format.is_well_formed(secret, prefix)
         if is_secret and prefix != self.model.prefix:
+            mark_refused(secret, prefix)
             raise WrongTokenKind(f"The token is of another kind. {self.usage}")
         raise InvalidToken
 

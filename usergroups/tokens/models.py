@@ -31,7 +31,7 @@ from usergroups.db.compiled_statements import (
 from usergroups.db.models import NotedModel
 from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
-from usergroups.events import MAX_TEXT, Kind, owners, record_call
+from usergroups.events import Event, Kind, events_about, record_events
 from usergroups.signals import created, revoked, rotated
 
 from . import secret_format
@@ -64,9 +64,6 @@ REFUSAL_NOTICE = timedelta(days=7)
 
 MAX_GRACE = timedelta(days=30)
 """The maximum period for which a rotated token still works."""
-
-OLD_AGE = timedelta(days=365)
-"""How long after its expiry or revocation a token is old."""
 
 T = TypeVar("T", bound="Token")
 
@@ -156,10 +153,9 @@ class TokenQuerySet(WritingQuerySet[T]):
         since = timezone.now() - REFUSAL_NOTICE
         return self.filter(last_refused_at__gte=since)
 
-    def old(self) -> "TokenQuerySet[T]":
-        """Filter tokens that expired or were revoked at least a year ago."""
-        since = timezone.now() - OLD_AGE
-        return self.filter(Q(expires_at__lte=since) | Q(revoked_at__lte=since))
+    def old(self, at: datetime) -> "TokenQuerySet[T]":
+        """Filter tokens that expired or were revoked until then."""
+        return self.filter(Q(expires_at__lte=at) | Q(revoked_at__lte=at))
 
     def lock_owners(self, owners: Sequence[models.Model]) -> None:
         """Lock these owners until the transaction ends, and set their fields
@@ -285,9 +281,8 @@ class TokenQuerySet(WritingQuerySet[T]):
             # caller may add secrets to the successors.
             copies = [announced_copy(successor) for successor in successors]
             announce(rotated, tokens, rows.db, successors=copies)
-            hints = [f"{old.hint}… → {new.hint}…" for old, new, _secret in issued]
-            text = ", ".join(hints)[:MAX_TEXT]
-            record_call(Kind.ROTATED, self.model, owners(tokens), rows.db, text)
+            if issued:
+                record_events(events_of_rotation(issued), rows.db)
         return issued
 
     # Managers do not have this method, as with Django's delete().
@@ -375,8 +370,8 @@ class TokenQuerySet(WritingQuerySet[T]):
             revoked_rows = rows._everything().filter(pk__in=keys)
             revoked_rows.update(revoked_at=now, revoked_by=by)
             announce(revoked, tokens, rows.db)
-            text = ", ".join(f"{token.hint}…" for token in tokens)[:MAX_TEXT]
-            record_call(Kind.REVOKED, self.model, owners(tokens), rows.db, text)
+            if tokens:
+                record_events(events_about(Kind.REVOKED, tokens), rows.db)
         return tokens
 
     # Managers do not have this method either.
@@ -501,6 +496,22 @@ def digest_of(public_id: str) -> bytes | None:
     if re.fullmatch(r"[0-9a-f]{64}", public_id):
         return bytes.fromhex(public_id)
     return None
+
+
+def events_of_rotation(issued: Sequence[tuple[T, T, str]]) -> list[Event]:
+    """Return the events of what ``TokenQuerySet.rotate`` returns, which are
+    about the old and the new tokens.
+    """
+    tokens = [old for old, _new, _secret in issued]
+    successors = {old.pk: new for old, new, _secret in issued}
+
+    def name(old: T) -> str:
+        return f"{old.hint}… → {successors[old.pk].hint}…"
+
+    def keys_of(old: T) -> list[int]:
+        return [old.pk, successors[old.pk].pk]
+
+    return events_about(Kind.ROTATED, tokens, name, keys_of)
 
 
 @cache

@@ -35,7 +35,7 @@ class TokenIdField(serializers.Field[bytes, Any, str, Any]):
     """The id of a token, or null, from its digest."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(read_only=True, allow_null=True, **kwargs)
+        super().__init__(allow_null=True, **kwargs)
 
     def to_representation(self, value: bytes | None) -> str:
         return bytes(value or b"").hex()

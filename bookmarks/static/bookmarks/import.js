@@ -6,7 +6,9 @@ const report = document.getElementById("report");
 // Show that the file is being sent and read, so that nobody sends it again meanwhile.
 function showProgress(isWorking) {
   progress.hidden = !isWorking;
-  for (const button of form.querySelectorAll("[type=submit]")) button.disabled = isWorking;
+  for (const each of form.elements) { // also the button in the report
+    if (each.type === "submit") each.disabled = isWorking;
+  }
 }
 
 function show(...elements) {

@@ -6,11 +6,11 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from django.contrib import admin
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Group, User
-from django.contrib.contenttypes.models import ContentType
 from django.test import Client, RequestFactory
 from django.urls import reverse
+
+from usergroups.events import Event, Kind, keys_text
 
 from .calls import Size
 from .extremes import TEXTS
@@ -79,24 +79,23 @@ class Pages:
         client.force_login(self.user)
         # A request may end the session of the client.
         self.headers = {"Cookie": client.cookies.output(header="", sep=";").strip()}
-        self.create_entries()
+        self.create_events()
         self.models = {
             f"{model._meta.app_label}_{model._meta.model_name}": model_admin
             for model, model_admin in admin.site._registry.items()
         }
 
-    def create_entries(self) -> None:
+    def create_events(self) -> None:
         """Create the changes of an operator."""
-        content_type = ContentType.objects.get_for_model(Group)
-        message = '[{"changed": {"fields": ["%s"]}}]' % '", "'.join(["name"] * 200)
-        LogEntry.objects.bulk_create(
-            LogEntry(
-                user=self.user,
-                content_type=content_type,
-                object_id="1",
-                object_repr="😀" * 200,
-                action_flag=CHANGE,
-                change_message=message,
+        values = {"name": ["😀" * 200] * 2}
+        Event.objects.bulk_create(
+            Event(
+                kind=Kind.CHANGED,
+                model="auth.group",
+                keys=keys_text([1]),
+                counts={"auth.group": 1},
+                changes=values,
+                text="😀" * 200,
             )
             for _ in range(self.size.rows["issue_access_token"])
         )

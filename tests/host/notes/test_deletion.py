@@ -221,7 +221,6 @@ def test_the_page_of_a_group_does_not_link_to_rows_of_models_without_an_admin(
         "collections",
         "access tokens",
         "API tokens of its team and environment",
-        "timeline",
     }
 
 

@@ -49,7 +49,7 @@ def test_pages_link_to_their_own_site(admin_client, everything, model):  # noqa:
         admin_client.get(url(f"{model}_add")),
         admin_client.get(url(f"{model}_change", key)),
         admin_client.get(url(f"{model}_delete", key)),
-        admin_client.get(url(f"{model}_history", key)),
+        admin_client.get(url(f"{model}_history", key), follow=True),
         admin_client.post(url(f"{model}_changelist"), selected, follow=True),
     ]
 

@@ -10,6 +10,7 @@ from django.db import models
 from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
+from usergroups.events import Kind, events_about, is_owner, record_events
 from usergroups.management.operator_command import OperatorCommand
 from usergroups.signals import acting_as
 
@@ -39,9 +40,9 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--operator",
             metavar="USERNAME",
-            # The entry is in a table of the admin.
+            # A host without the admin may have no accounts.
             required=apps.is_installed("django.contrib.admin"),
-            help="Your account, which the entry in the list Changes names.",
+            help="Your account, which the history names.",
         )
         parser.add_argument(
             "--dry-run",
@@ -53,7 +54,6 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         model = apps.get_model(options["model"])
         operator = self.get_operator(options["operator"])
-        has_history = apps.is_installed("django.contrib.admin")
         key = model._meta.pk.to_python(options["id"])  # Raises ValidationError.
         rows = model._default_manager.for_write().filter(pk=key)
         row = rows.first()
@@ -69,8 +69,9 @@ class Command(OperatorCommand):
 
         def delete() -> dict[str, int]:
             deleted: dict[str, int] = rows.delete()[1]
-            if deleted and operator is not None and has_history:
-                log_deletion(operator, row, deleted)
+            # The querysets record the deletions of owners.
+            if deleted and not is_owner(model):
+                record_events(events_about(Kind.DELETED, [row], counts=deleted))
             return deleted
 
         with acting_as(operator):
@@ -110,17 +111,3 @@ def counts_as_text(by_model: dict[str, int]) -> str:
     """Return text such as "1,200 bookmarks.Bookmark, 1 usergroups.Team"."""
     numbers = sorted(by_model.items())
     return ", ".join(f"{count:,} {label}" for label, count in numbers if count)
-
-
-def log_deletion(
-    operator: AbstractBaseUser, row: models.Model, deleted: dict[str, int]
-) -> None:
-    """Write an entry of the admin's history with the numbers of the deleted
-    rows.
-    """
-    # A host may lack the admin, whose modules cannot be imported then.
-    from django.contrib.admin.models import DELETION  # noqa: PLC0415
-
-    from usergroups.admin_tools.history import log_action  # noqa: PLC0415
-
-    log_action(operator, DELETION, [row], counts=deleted)

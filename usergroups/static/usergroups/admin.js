@@ -1,16 +1,35 @@
 "use strict";
 // Copy the text of the element whose id is in data-copies, then show the text in data-copied.
+let isCopied = false;
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copies]");
   if (!button) return;
-  await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).innerText); // Browsers allow this over HTTPS only.
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent); // Browsers allow this over HTTPS only.
   button.textContent = button.dataset.copied;
+  isCopied = true;
 });
+document.addEventListener("copy", () => { isCopied = true; });
 
-// Let a reload of the page with new secrets open another page, and not send the form again.
 document.addEventListener("DOMContentLoaded", () => {
+  // Let a reload of the page with new secrets open another page, and not send the form again. Warn before secrets are lost.
   const secrets = document.getElementById("secrets");
-  if (secrets) window.history.replaceState(null, "", secrets.dataset.reload);
+  if (secrets) {
+    window.history.replaceState(null, "", secrets.dataset.reload);
+    window.addEventListener("beforeunload", (event) => { if (!isCopied) event.preventDefault(); });
+  }
+
+  // Count the checked rows of a confirmation, with those that have no check box.
+  const counter = document.getElementById("checked");
+  counter?.parentElement.addEventListener("change", () => {
+    const [label, number, used] = counter.children;
+    const show = (element, unlisted, selector) => {
+      const count = Number(unlisted) + document.querySelectorAll(`[name=confirmed]${selector}:checked`).length;
+      element.textContent = count.toLocaleString(document.documentElement.lang);
+    };
+    label.textContent = label.dataset.checked;
+    show(number, counter.dataset.unlisted, "");
+    if (used) show(used, counter.dataset.used, "[data-used]");
+  });
 });
 
 // Show the first invalid field of a refused form. Wait for Select2, and for Django, which moves the focus to the first field.

@@ -1,57 +1,45 @@
 "use strict";
 
-// Load the page again before the form is sent. If the session has expired, say so and keep what was typed. After another
-// login, the form needs the new CSRF token.
-function checkSession(form) {
-  const warning = document.getElementById("session-warning");
+// Load the page, or another one, before the form is sent. If it cannot be saved now, say why and keep what was typed. After
+// another login, the form needs the new CSRF token.
+function checkBefore(form) {
+  const warning = document.getElementById("not-saved");
   let state = "";
+  const refuse = (reason) => {
+    state = "";
+    for (const each of warning.children) each.hidden = each.dataset.reason !== reason;
+    warning.hidden = false;
+    warning.focus();
+  };
   form.addEventListener("submit", async (event) => {
     if (state === "checked") return;
     event.preventDefault();
     if (state === "checking") return; // a double click
     state = "checking";
-    let page;
-    try {
-      const response = await fetch(location.href);
-      page = new DOMParser().parseFromString(await response.text(), "text/html");
-    } catch { /* Let the browser say that the server does not respond. */ }
-    if (page?.body.classList.contains("login")) {
-      state = "";
-      warning.hidden = false;
-      warning.focus();
-      return;
-    }
-    const token = page?.querySelector("[name=csrfmiddlewaretoken]");
-    if (token) form.elements.csrfmiddlewaretoken.value = token.value;
+    const response = await fetch(form.dataset.check ?? location.href).catch(() => null);
+    if (!response || response.status >= 500) return refuse("server");
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (page.body.classList.contains("login")) return refuse("session");
+    // Django redirects from the page of a deleted object.
+    if (!form.dataset.check && !page.getElementById(form.id)) return refuse("deleted");
+    form.elements.csrfmiddlewaretoken.value = page.querySelector("[name=csrfmiddlewaretoken]").value;
     state = "checked";
     form.requestSubmit(event.submitter);
   });
   return () => state === "checked";
 }
 
-// Warn before unsaved changes are lost, such as restored values.
+// Warn before unsaved changes are lost.
 function warnOfUnsavedChanges(form, isSubmitted) {
   const values = () => {
     const fields = new FormData(form);
     fields.delete("csrfmiddlewaretoken");
     return new URLSearchParams(fields).toString();
   };
-  const saved = new URLSearchParams(location.search).has("restore") ? "" : values();
+  const saved = values();
   window.addEventListener("beforeunload", (event) => {
     if (!isSubmitted() && values() !== saved) event.preventDefault();
   });
-}
-
-// Return the lines of both texts from the first to the last one that differs, at most 100 of each.
-function changedLines(before, after) {
-  const old = before.split(/\r?\n/);
-  const lines = after.split("\n");
-  const shorter = Math.min(old.length, lines.length);
-  let start = 0;
-  while (start < shorter && old[start] === lines[start]) start++;
-  let end = 0;
-  while (end < shorter - start && old.at(-1 - end) === lines.at(-1 - end)) end++;
-  return [old, lines].map((all) => all.slice(start, all.length - end).slice(0, 100));
 }
 
 function newElement(tag, className) {
@@ -60,47 +48,44 @@ function newElement(tag, className) {
   return element;
 }
 
-// JSON gets the numbers of its lines. While it is typed, show what is wrong with it, and which lines saving will change.
+// JSON gets the numbers of its lines. While it is typed, show what is wrong with it.
 // The server checks it again, by stricter rules.
-function editJson(area, stored) {
+function editJson(area) {
   const editor = newElement("div", "json-editor");
   const numbers = newElement("div", "json-lines");
   const problem = newElement("div", "help json-problem");
-  const changes = newElement("div", "help json-changes");
   numbers.setAttribute("aria-hidden", "true");
   problem.setAttribute("role", "status");
   area.before(editor);
   editor.append(numbers, area);
-  area.closest(".form-row").append(problem, changes);
+  area.closest(".form-row").append(problem);
 
   const update = () => {
-    const text = area.value;
-    numbers.textContent = text.split("\n").map((_, index) => index + 1).join("\n");
-    const [removed, added] = changedLines(stored, text);
-    changes.replaceChildren(...[["del", "−", removed], ["ins", "+", added]].map(([tag, sign, lines]) => {
-      const element = newElement(tag, "");
-      element.textContent = lines.map((line) => `${sign} ${line}`).join("\n");
-      return element;
-    }));
+    numbers.textContent = area.value.split("\n").map((_, index) => index + 1).join("\n");
+  };
+  const check = () => {
+    area.closest(".form-row").querySelector(".errorlist")?.remove(); // It has the place of an error in the former text.
     problem.textContent = "";
     try {
-      if (text.trim()) JSON.parse(text);
+      if (area.value.trim()) JSON.parse(area.value);
     } catch (error) {
       // The browser's messages are in English.
       problem.textContent = document.documentElement.lang.startsWith("en") ? error.message : area.dataset.invalid;
     }
   };
-  area.addEventListener("input", update);
+  area.addEventListener("input", () => { update(); check(); });
   area.addEventListener("scroll", () => { numbers.scrollTop = area.scrollTop; });
   update();
 }
 
 // Wait for Select2, which sets its fields late.
 window.addEventListener("load", () => {
+  const confirmation = document.getElementById("confirmation");
+  if (confirmation) checkBefore(confirmation);
   const form = document.querySelector(".change-form #content-main > form[method=post]");
   if (!form) return;
-  warnOfUnsavedChanges(form, checkSession(form));
+  warnOfUnsavedChanges(form, checkBefore(form));
   for (const area of form.querySelectorAll("textarea.json")) {
-    editJson(area, form.elements[`initial-${area.name}`]?.value ?? "");
+    editJson(area);
   }
 });

@@ -1,0 +1,150 @@
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from operator import methodcaller
+from typing import Any
+
+from django.apps import apps
+from django.core.management.base import CommandParser
+from django.db import models, router
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from usergroups.admin_tools.fields import valid_values
+from usergroups.db.cascades import cascading_relations
+from usergroups.db.deletion_records import DeletionRecord
+from usergroups.deletion_log import oldest_recorded_time
+from usergroups.events import Event, first_key
+from usergroups.management.operator_command import OperatorCommand
+from usergroups.models import Team
+from usergroups.tokens.models import Token
+
+CHUNK = 1_000  # rows in a statement
+
+MAX_DAYS = 365_000  # about a thousand years, before which there are no dates
+
+OPTIONS = {
+    "events": "365",
+    "ownerless-events": "1095",
+    "refused-lines": "30",
+    "tokens": "365",
+    "log-entries": "365",
+}
+"""What is deleted or erased, and by default after how many days."""
+
+delete = methodcaller("delete")
+erase_refused_lines = methodcaller("update", refused_lines="")
+erase_log_entries = methodcaller("update", object_repr="", change_message="")
+
+
+def days(value: str) -> datetime:
+    """Return the time so many days ago. Raises ValueError."""
+    if not 0 < int(value) <= MAX_DAYS:
+        raise ValueError
+    return timezone.now() - timedelta(days=int(value))
+
+
+class Command(OperatorCommand):
+    help = (
+        "Deletes what is old: events of user groups and teams, those without an owner, "
+        "such as deletions of user groups, refused lines of imports, tokens that "
+        "expired or were revoked, and records of deletions that the API no longer "
+        "lists. Erases names and values in entries of Django's history that are old "
+        "or about deleted rows. Run it every day."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        for name, default in OPTIONS.items():
+            parser.add_argument(
+                f"--{name}-days", type=days, default=default, metavar="N"
+            )
+        help_text = "Only count what would be deleted or erased."
+        parser.add_argument("--dry-run", action="store_true", help=help_text)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.numbers = Counter[str]()
+        self.is_dry = options["dry_run"]
+        events = Event.objects.all()
+        owned = events.exclude(user_group=None, team=None)
+        self.prune("events", older(owned, options["events_days"]))
+        ownerless = events.filter(user_group=None, team=None)
+        self.prune(
+            "ownerless-events", older(ownerless, options["ownerless_events_days"])
+        )
+        refused = older(events, options["refused_lines_days"]).exclude(refused_lines="")
+        self.prune("refused-lines", refused, erase_refused_lines)
+        for model in apps.get_models():
+            if issubclass(model, Token):
+                self.prune("tokens", model.objects.old(options["tokens_days"]))
+            if issubclass(model, DeletionRecord):
+                records = model._default_manager.all()
+                self.prune("deletions", older(records, oldest_recorded_time()))
+        if apps.is_installed("django.contrib.admin"):
+            self.prune_log_entries(options["log_entries_days"])
+        self.stderr.write(self.describe_progress(), self.style.SUCCESS)
+
+    def prune(
+        self,
+        name: str,
+        rows: QuerySet[Any],
+        action: Callable[[QuerySet[Any]], object] = delete,
+    ) -> None:
+        """Perform the action on some rows at a time, in the order of their
+        keys, or only count them.
+        """
+        using = router.db_for_write(rows.model)
+        if self.is_dry:
+            self.numbers[name] += rows.using(using).count()
+            return
+        all_rows = rows.model._default_manager.using(using)
+        rest = rows.using(using).order_by("pk")
+        while keys := list(rest.values_list("pk", flat=True)[:CHUNK]):
+            action(all_rows.filter(pk__in=keys))
+            self.numbers[name] += len(keys)
+            # Continue after these keys. PostgreSQL keeps deleted rows in the
+            # index until it vacuums the table, and would read them again.
+            rest = rest.filter(pk__gt=keys[-1])
+
+    def prune_log_entries(self, since: datetime) -> None:
+        """Erase old entries, and those about deleted rows, which may name an
+        owner that was deleted, such as those of a host project's admin.
+        """
+        old = log_entries().filter(action_time__lt=since)
+        self.prune("log-entries", old, erase_log_entries)
+        content_types: Any = apps.get_model("contenttypes", "ContentType")
+        newer = log_entries().filter(action_time__gte=since).order_by("pk")
+        for model in owned_models():
+            content_type = content_types.objects.get_for_model(model)
+            rows = model._base_manager.using(router.db_for_write(model))
+            rest = newer.filter(content_type=content_type)
+            while chunk := dict(rest.values_list("pk", "object_id")[:CHUNK]):
+                valid = valid_values(model._meta.pk, set(chunk.values()))
+                found = rows.filter(pk__in=valid).values_list("pk", flat=True)
+                existing = set(map(str, found))
+                gone = [pk for pk, key in chunk.items() if key not in existing]
+                entries = log_entries().filter(pk__in=gone)
+                self.prune("log-entries", entries, erase_log_entries)
+                rest = rest.filter(pk__gt=max(chunk))
+
+    def describe_progress(self) -> str:
+        numbers = [f"{number:,} {name}" for name, number in self.numbers.items()]
+        text = ", ".join(numbers).replace("-", " ")
+        verb = "Would delete or erase" if self.is_dry else "Deleted or erased"
+        return f"{verb} {text}."
+
+
+def older(rows: QuerySet[Any], at: datetime) -> QuerySet[Any]:
+    """Filter rows whose keys, of UUID version 7, are older."""
+    return rows.filter(pk__lt=first_key(at))
+
+
+def log_entries() -> QuerySet[Any]:
+    """Return the entries of Django's history that have names or values."""
+    model = apps.get_model("admin", "LogEntry")
+    return model._default_manager.exclude(object_repr="", change_message="")
+
+
+def owned_models() -> list[type[models.Model]]:
+    """Return the models whose rows are deleted with a team."""
+    dependants = [relation.related_model for relation, _ in cascading_relations(Team)]
+    return list(dict.fromkeys([Team, *dependants]))
