@@ -278,7 +278,15 @@ def test_all_commands_are_documented():
     assert names(section("admin", "Commands")) == own
 
 
-@pytest.mark.parametrize("document", [README, *PAGES], ids=lambda path: path.name)
+DAILY = [
+    ROOT / "docs/examples/bookmarks_service-daily.service",
+    ROOT / "docs/examples/containers_daily.sh",
+]
+
+
+@pytest.mark.parametrize(
+    "document", [README, *PAGES, *DAILY], ids=lambda path: path.name
+)
 def test_all_named_commands_exist(document):
     programs = r"(?:manage\.py|bookmarks_service-manage)"
     named = set(re.findall(rf"{programs} ([a-z]\w+)", document.read_text()))
