@@ -107,7 +107,7 @@ def test_a_demo_that_is_served_has_bookmarks_to_look_at(
         },
     )
 
-    assert "First steps" in client.get("/admin/").content.decode()
+    assert client.get("/admin/").status_code == 200
     assert (
         "Example 1</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
     )
