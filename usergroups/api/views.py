@@ -10,6 +10,7 @@ from collections.abc import (
     Collection,
     Hashable,
     Iterable,
+    Iterator,
     Mapping,
     Sequence,
 )
@@ -451,7 +452,13 @@ class BaseAPIView(GenericAPIView[Any]):
     ) -> Response:
         """Return a response with the fields of the envelope, and the ETag of
         the object ``about`` that it shows, if that has one.
+
+        Whatever the call does has been done by now: a field must not be an
+        iterator, which would do it when a serializer reads it, or never.
         """
+        for name, value in fields.items():
+            if isinstance(value, Iterator):
+                raise TypeError(f"{name} is an iterator. Respond with a list.")
         headers = {}
         if isinstance(about, DatedModel):
             headers["ETag"] = etag(about.updated_at)
