@@ -231,8 +231,9 @@ class Download:
 def record_export(user_group: UserGroup, file_format: str, actor: str = "") -> None:
     """Record that the bookmarks of a user group were exported.
 
-    This does not wait, because an export only reads. A database error is
-    logged.
+    The commit does not wait for the disk on PostgreSQL, and only briefly for
+    another writer on SQLite: losing the event is better than delaying an
+    export. A database error is logged.
     """
     event = Event(
         user_group=user_group,

@@ -7,6 +7,7 @@ PostgreSQL's ``COPY`` would fail if any of the rows exists already.
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from tempfile import SpooledTemporaryFile
@@ -307,17 +308,16 @@ def _row(
     validators: Iterable[tuple[str, Callable[[Any], None]]],
 ) -> Row:
     """Return the row of a record, and count in the report what is shortened or
-    left out.
+    left out. A collection without bookmarks has no values.
 
-    Raises ValueError with the reason if the record is invalid.
+    ``validators`` are those that a host has added, with their fields. Raises
+    ValueError with the reason if the record is invalid.
     """
     if isinstance(record, InvalidRecord):
         raise ValueError(record.reason)
     name = ""
     if with_collections and record.collection:
-        name = shortened(record.collection, MAX_COLLECTION_NAME_LENGTH)
-        _validate_text("collection", name)
-        report.shortened += name != record.collection
+        name = _collection_name(record.collection, report)
     if isinstance(record, CollectionRecord):
         return Row(name, {})
     if not isinstance(record.url, str):
@@ -330,25 +330,40 @@ def _row(
         raise ValueError(problem % {"max": web_url.MAX_LENGTH})
     title = _text("title", record.title or "", MAX_TITLE_LENGTH, report)
     note = _text("note", record.note, MAX_NOTE_LENGTH, report)
-    created_at = None
-    if record.created_at not in NO_DATES:
-        created_at = parse_date(record.created_at)
-        report.unusable_dates += created_at is None
     values: dict[str, Any] = {
         "url": url,
         "url_digest": url.digest,
         "title": title,
         "tags": _tags(record.tags, report),
         "note": note,
-        "created_at": created_at,
+        "created_at": _date(record.created_at, report),
     }
-    for field, validate in validators:
-        try:
+    try:
+        for field, validate in validators:
             if values[field]:
                 validate(values[field])
-        except ValidationError as error:
-            raise ValueError(" ".join(error.messages)) from None
+    except ValidationError as error:
+        raise ValueError(" ".join(error.messages)) from None
     return Row(name, values)
+
+
+def _date(value: object, report: Report) -> datetime | None:
+    """Return the date of a record, or None if it has none that can be used."""
+    if value in NO_DATES:
+        return None
+    date = parse_date(value)
+    if date is None:
+        report.unusable_dates += 1
+    return date
+
+
+def _collection_name(name: str, report: Report) -> str:
+    """Return the name of a collection, shortened to what can be stored."""
+    stored = shortened(name, MAX_COLLECTION_NAME_LENGTH)
+    _validate_text("collection", stored)
+    if stored != name:
+        report.shortened += 1
+    return stored
 
 
 def host_validators() -> list[tuple[str, Callable[[Any], None]]]:

@@ -160,7 +160,8 @@ class Bookmark(PublicIdModel):
     """
 
     # DO_NOTHING, because CollectionQuerySet.release_dependants() empties a
-    # collection before it is deleted.
+    # collection before it is deleted. On PostgreSQL, the constraint
+    # bookmarks_collection_of_group of a migration also compares the user group.
     collection = models.ForeignKey(
         Collection,
         models.DO_NOTHING,

@@ -66,7 +66,8 @@ def application(
     be handled. With a charset, it also decodes the query string, which fails
     for more than 1,000 query parameters, or if the charset is a codec that is
     not for text, such as rot13. The charset "unknown" replaces the parameters
-    of the Content-Type. An import refuses it.
+    of the Content-Type, so that an import refuses the file instead of reading
+    it in another encoding.
     """
     content_type = environ.get("CONTENT_TYPE", "")
     if ";" in content_type:

@@ -198,7 +198,8 @@ class UserGroupManager(WritingManager["UserGroup"]):
         versions: Sequence[datetime] | None = None,
         **changes: object,
     ) -> "UserGroup":
-        """Update the fields in ``changes`` and return the group.
+        """Update the fields in ``changes`` and return the group, if its version
+        is one of ``versions`` or these are None.
 
         Raises UserGroup.DoesNotExist or Modified.
 
@@ -208,6 +209,7 @@ class UserGroupManager(WritingManager["UserGroup"]):
         cleaned = self._cleaned_changes(changes)
         groups = self.on_db_for_write()
         key = self._key(provided_id, scope)
+        # The only statement is an UPDATE, which needs no transaction.
         return retry_on_conflict(
             lambda: groups._update_by_key(key, versions, cleaned),
             groups.db,

@@ -65,6 +65,11 @@ class DistributedAdmin(OwnedAdmin[M]):
     """
 
     def locked(self, rows: QuerySet[M], found: Sequence[Any]) -> QuerySet[M]:
+        """Return the rows, of which ``found`` was read without locks.
+
+        Those of one user group are locked when the queryset is read, and those
+        of several at once, here.
+        """
         parts = self.by_user_group(found, rows.db)
         if len(parts) == 1:
             return super().locked(rows.filter(user_group=found[0].user_group_id), found)

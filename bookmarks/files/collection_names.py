@@ -14,15 +14,15 @@ MAX_PATH_LENGTH = 1000  # characters
 DIGEST_LENGTH = 8  # hexadecimal digits
 
 
-def join_path(path: str, folder: str) -> str:
+def path_in_folder(path: str, folder: str) -> str:
     """Return the path of ``folder`` inside the folder with this ``path``.
 
     A path is the name of a collection. It is empty for the top level.
 
-    Different folders have different paths: a slash is added to slashes between
-    spaces or ends of the name, so that the folder ``A / B`` has the path
-    ``A // B``, and ``B`` in ``A`` has ``A / B``. The path is shortened to
-    1,000 characters, so that deeply nested folders take little memory.
+    Slashes that stand alone as a word get one more slash, so that different
+    folders have different paths: the folder ``A / B`` has the path ``A // B``,
+    and ``B`` in ``A`` has ``A / B``. The path is shortened to 1,000 characters,
+    so that deeply nested folders take little memory.
     """
     return join_paths(path, SLASHES.sub(r"\g<0>/", folder))
 
@@ -37,7 +37,7 @@ def join_paths(path: str, inside: str) -> str:
 
 
 def split_path(path: str) -> list[str] | None:
-    """Return the names of the folders from which ``join_path`` makes a path.
+    """Return the names of the folders from which ``path_in_folder`` makes a path.
 
     The outermost folder is the first. Return None if there are no such names.
     """
@@ -45,7 +45,7 @@ def split_path(path: str) -> list[str] | None:
         SLASHES.sub(lambda slashes: slashes[0][1:], part)
         for part in path.split(SEPARATOR)
     ]
-    if all(folders) and reduce(join_path, folders, "") == path:
+    if all(folders) and reduce(path_in_folder, folders, "") == path:
         return folders
     return None
 

@@ -1,8 +1,9 @@
 """Recognize folders and lists of bookmarks in the JSON files of programs."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from .collection_names import join_path, join_paths
+from .collection_names import join_paths, path_in_folder
 from .fields import as_text
 from .programs import (
     BROWSER_FOLDERS,
@@ -79,6 +80,13 @@ def folder_name(values: Mapping[str, JsonValue]) -> str:
     return ""
 
 
+class Folder(NamedTuple):
+    """A folder of a file, with the id of the folder around it, if any."""
+
+    name: str
+    parent_id: str
+
+
 class Folders:
     """The folders of a file, by their numbers and by their ids.
 
@@ -87,19 +95,18 @@ class Folders:
     """
 
     def __init__(self) -> None:
-        # The names of the folders, and the ids of the folders around them.
-        self.by_number: dict[int, tuple[str, str]] = {}
-        self.by_id: dict[str, tuple[str, str]] = {}
+        self.by_number: dict[int, Folder] = {}
+        self.by_id: dict[str, Folder] = {}
         # The paths that have been looked up, by id, so that each folder is
         # looked at once.
         self.paths: dict[str, str] = {}
 
     def add(self, number: int, values: Mapping[str, JsonValue]) -> None:
         """Add the folder that has these values, if it has a name."""
-        name = join_path("", folder_name(values))
+        name = path_in_folder("", folder_name(values))
         if not name:
             return
-        folder = name, str(values.get(PARENT_ID, ""))
+        folder = Folder(name, str(values.get(PARENT_ID, "")))
         self.by_number[number] = folder
         if "id" in values:
             self.by_id[str(values["id"])] = folder
@@ -111,8 +118,8 @@ class Folders:
         """
         if number not in self.by_number:
             return around
-        name, parent_id = self.by_number[number]
-        return join_paths(self.path(parent_id) or around, name)
+        folder = self.by_number[number]
+        return join_paths(self.path(folder.parent_id) or around, folder.name)
 
     def path(self, folder_id: JsonValue) -> str:
         """Return the path of the folder with this id, or an empty string.
@@ -126,11 +133,12 @@ class Folders:
         following = wanted
         while following in self.by_id and following not in self.paths:
             unknown.append(following)
-            # so that a circle ends here
+            # An empty path marks a folder that was visited, so that a circle
+            # ends at it.
             self.paths[following] = ""
-            following = self.by_id[following][1]
+            following = self.by_id[following].parent_id
         path = self.paths.get(following, "")
         for each in reversed(unknown):
-            path = join_paths(path, self.by_id[each][0])
+            path = join_paths(path, self.by_id[each].name)
             self.paths[each] = path
         return self.paths.get(wanted, "")

@@ -15,7 +15,7 @@ from io import StringIO
 from typing import TextIO
 
 from .character_references import decode_text
-from .collection_names import join_path, split_path
+from .collection_names import path_in_folder, split_path
 from .fields import ObjectReader
 from .html_tokenizer import HtmlTokenizer, attributes
 from .problems import Problem
@@ -233,7 +233,7 @@ class NetscapeReader:
         if self.link:
             self.link["title"] = text
         else:
-            path = join_path(self.collection, text) if text else ""
+            path = path_in_folder(self.collection, text) if text else ""
             self.next_collection = self.heading.get("collection") or path
             self.is_title = self.heading["tag"] == "h1"
             self.heading = {}

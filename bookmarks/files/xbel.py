@@ -5,7 +5,7 @@ from io import StringIO
 from typing import TextIO
 from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
-from .collection_names import join_path
+from .collection_names import path_in_folder
 from .decoding import MAX_LINE, read_chunks
 from .fields import ObjectReader
 from .problems import Problem, UnreadableFile, gettext_noop
@@ -95,7 +95,7 @@ class XbelReader:
         elif name in ("title", "desc") and self.values:
             self.values["title" if name == "title" else "description"] = text
         elif name == "title" and text and len(self.collections) > 1:
-            self.collections[-1] = join_path(self.collections[-2], text)
+            self.collections[-1] = path_in_folder(self.collections[-2], text)
         elif name == "folder":
             collection = self.collections.pop()
             if self.is_empty and collection:

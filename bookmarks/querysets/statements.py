@@ -39,7 +39,7 @@ FROM json_populate_recordset(NULL::{table}, %s)"""
 
 def row_of(bookmark: "Bookmark") -> Row:
     """Return the values of a bookmark as ``insert_rows`` takes them, without
-    the user group and ``updated_at``.
+    the user group and ``updated_at``, which it adds to every row.
     """
     row = {}
     for field in bookmark._meta.concrete_fields:

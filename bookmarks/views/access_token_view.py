@@ -96,7 +96,8 @@ class AccessTokenView(TokenView):
     def path_of(self, key: UUID | str) -> str:
         """Return the path of the object with this key.
 
-        The request is to its list, or to another object of its list.
+        A POST goes to the list, so append the key. A PATCH that would make a
+        duplicate goes to another object of the list, so replace its id.
         """
         path = escape_uri_path(self.request.path)
         if "id" in self.kwargs:

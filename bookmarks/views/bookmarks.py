@@ -45,7 +45,7 @@ class BookmarksView(ListMixin, CreateMixin, BookmarkAPIView):
     large_owner_fields = {"POST": ("properties",)}
 
     def is_costly(self, request: APIRequest) -> bool:
-        if self.documented_method == "GET" and {"q", "tag"} & {*request.query_params}:
+        if self.method_key == "GET" and {"q", "tag"} & {*request.query_params}:
             return True
         return super().is_costly(request)
 

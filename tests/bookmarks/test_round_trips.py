@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bookmarks import exports, imports
 from bookmarks.files import EXPORT_FORMATS, read
-from bookmarks.files.collection_names import join_path
+from bookmarks.files.collection_names import path_in_folder
 from bookmarks.files.records import Record
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
@@ -72,7 +72,7 @@ def fill(user_group, collections):
 
 folder_names = st.text("A/ \r\n<&é\t\"'~", min_size=1, max_size=12)
 paths = st.lists(folder_names, min_size=1, max_size=4).map(
-    lambda path: reduce(join_path, path, "")
+    lambda path: reduce(path_in_folder, path, "")
 )
 long_names = st.just("a / b" * (MAX_COLLECTION_NAME_LENGTH // 5))
 name_and_size = st.tuples(

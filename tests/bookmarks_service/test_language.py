@@ -38,7 +38,8 @@ def test_the_index_page_is_german(admin_client):
     assert len(in_english(english)) > 15
     assert in_english(german) == set()
     assert "<h1>Übersicht</h1>" in german
-    assert re.search("Widerrufen. Von admin, [^<]*<time[^>]*>gerade eben<", german)
+    assert "Widerrufen · 1 API-Token" in german
+    assert re.search("admin, <time[^>]*>gerade eben<", german)
 
 
 @pytest.mark.parametrize(

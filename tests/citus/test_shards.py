@@ -204,4 +204,6 @@ def test_each_statement_of_an_import_names_the_user_group(
         statements = queries_of(lambda: store(user_group, records, update=update))
 
     check(statements)
-    assert any("DO UPDATE" in sql for sql in statements) == update
+    # PostgreSQL inserts again what changes, and updates in conflicts.
+    changes = [sql for sql in statements if re.search(r'UPDATE (SET|")', sql)]
+    assert bool(changes) == update

@@ -145,4 +145,4 @@ def test_with_unfold_pages_fit_the_screen_and_a_token_can_be_revoked(unfold_page
     unfold_page.goto("/admin/usergroups/apitoken/1/change/")
     unfold_page.get_by_role("button", name="Revoke", exact=True).click()
     unfold_page.get_by_role("button", name="Revoke 1 API token").click()
-    expect(unfold_page.get_by_text("Revoked: 1.")).to_be_visible()
+    expect(unfold_page.get_by_text("Revoked:")).to_be_visible()

@@ -70,14 +70,14 @@ class OperatorChangeList(ChangeList):
     search_form_class = SearchForm
 
     model_admin: "OperatorListAdmin[Any]"
-    search_limit = ""
-    """The number of searched rows as text if there are more rows."""
+    searched_rows = ""
+    """The number of rows that were searched, as text, if there are more rows."""
 
     def __init__(self, request: HttpRequest, *args: Any) -> None:
         super().__init__(request, *args)
-        # get_search_results() of the model admin cannot return the limit, and
-        # leaves it in the request.
-        self.search_limit = getattr(request, "search_limit", "")
+        # Django's get_search_results() returns only rows and a flag, so that of
+        # the model admin leaves this text in the request.
+        self.searched_rows = getattr(request, "searched_rows", "")
         name = capfirst(self.opts.verbose_name_plural)
         self.title = str(self.model_admin.list_title or name)
         # The template shows the filters. The one that it extends, which is
@@ -90,9 +90,9 @@ class OperatorChangeList(ChangeList):
     def number(self) -> str:
         """The number of rows as text, with what it leaves out."""
         number = f"{intcomma(self.result_count)}{'+' if self.paginator.limit else ''}"
-        if self.search_limit:
+        if self.searched_rows:
             text = gettext("{number} of the first {limit}, which were searched")
-            return text.format(number=number, limit=self.search_limit)
+            return text.format(number=number, limit=self.searched_rows)
         text = ngettext("{number} result", "{number} results", self.result_count)
         return text.format(number=number)
 
@@ -255,7 +255,7 @@ class OperatorListAdmin(PagesAdmin[M]):
     ) -> tuple[QuerySet[M], bool]:
         """Search the rows that ``rows_to_search()`` returns.
 
-        If there are more rows, set ``search_limit`` of the request to the
+        If there are more rows, set ``searched_rows`` of the request to the
         number of searched ones, as text. A term that is too long, which only
         an autocomplete field can have, finds nothing.
         """
@@ -269,7 +269,7 @@ class OperatorListAdmin(PagesAdmin[M]):
         searched = [name.lstrip("^=@") for name in search_fields]
         rows, number = rows_to_search(queryset, ordering, searched)
         if number is not None:
-            request.search_limit = intcomma(number)  # type: ignore[attr-defined]
+            request.searched_rows = intcomma(number)  # type: ignore[attr-defined]
         return super().get_search_results(request, rows, search_term)
 
 

@@ -163,7 +163,7 @@ COMMON_ANSWERS: Answers = {
 """The answers of all views. The attribute ``errors`` of a view adds others."""
 
 
-def explain(error: Exception, answers: Answers) -> Exception:
+def find_answer(error: Exception, answers: Answers) -> Exception:
     """Return the error with which a call answers an exception, or the same
     exception if there is none.
 

@@ -346,11 +346,13 @@ class KeysetPagination(BasePagination):
             return None
         if items:
             return self._position(items[0])
+        # A search found nothing in the rows that it scanned.
         if after is not None:
             return after
         # The page is empty, because no row comes after the cursor. The page
         # before it therefore begins at the end of the list.
         last_time = LATEST if self.ascending else EARLIEST
+        # Any key does, because no row has this time.
         return last_time, self.cursor.key
 
     def _select(

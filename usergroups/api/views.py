@@ -54,7 +54,7 @@ from .errors import (
     InvalidToken,
     WrongScheme,
     exception_handler,
-    explain,
+    find_answer,
 )
 from .limits import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit, Deadline
 from .pagination import KeysetPagination, QueryFilter
@@ -121,7 +121,7 @@ class BaseAPIView(GenericAPIView[Any]):
     """The field of the response with the object of a view of one."""
 
     request: APIRequest
-    documented_method: str
+    method_key: str
     """The key of the mappings by method: the method of the request, or GET for
     HEAD.
     """
@@ -241,9 +241,9 @@ class BaseAPIView(GenericAPIView[Any]):
         # DRF checks the method last, but a 405 response needs no token.
         if "Allow" in self.headers:
             self.http_method_not_allowed(request)
-        self.documented_method = str(request.method)
-        if self.documented_method == "HEAD":
-            self.documented_method = "GET"
+        self.method_key = str(request.method)
+        if self.method_key == "HEAD":
+            self.method_key = "GET"
         self.perform_authentication(request)
         # DRF counts only permitted calls, but others cost as much.
         self.check_throttles(request)
@@ -270,6 +270,7 @@ class BaseAPIView(GenericAPIView[Any]):
         """
         # Reading ``auth`` calls the authenticators. Without a token, it is the
         # host's UNAUTHENTICATED_TOKEN, which may be any object.
+        # Only the class of a token has this property.
         if hasattr(type(request.auth), "owner_key"):
             return
         if get_authorization_header(request):
@@ -305,12 +306,12 @@ class BaseAPIView(GenericAPIView[Any]):
         calls with a body of more than 64 KiB or of unknown size. A subclass may
         add others.
         """
-        if self.documented_method in self.costly_methods:
+        if self.method_key in self.costly_methods:
             return True
         size = request.content_length
         if size is None:
             # A chunked body, unless the method takes parameters only.
-            has_body = self.documented_method not in self.methods_with_query
+            has_body = self.method_key not in self.methods_with_query
             return has_body and "wsgi.input_terminated" in request.META
         return size > LARGE_BODY_SIZE
 
@@ -328,10 +329,10 @@ class BaseAPIView(GenericAPIView[Any]):
         return super().handle_exception(self.explain(exc))
 
     def explain(self, error: Exception) -> Exception:
-        """Return the error with which a call of this view answers an
-        exception, or the same exception if that is a fault.
+        """Translate an exception to the API error with which this view answers
+        it. Return it unchanged if it has none, which means a bug (500).
         """
-        explained = explain(error, {**COMMON_ANSWERS, **self.errors})
+        explained = find_answer(error, {**COMMON_ANSWERS, **self.errors})
         if isinstance(explained, IntegrityError):
             return self.explain_integrity_error(explained)
         return explained
@@ -342,7 +343,7 @@ class BaseAPIView(GenericAPIView[Any]):
 
         This is InvalidToken if the owner of the token was deleted during the
         request, and the token with it. Otherwise, it is the same error, which
-        is a fault: repeating the call would not help.
+        means a bug (500): repeating the call would not help.
         """
         if self.request.auth is None:
             return error
@@ -370,7 +371,7 @@ class BaseAPIView(GenericAPIView[Any]):
         if "data" not in kwargs:
             serializer_class = cast(SerializerClass, self.get_serializer_class())
             return serializer_class(*args, **kwargs)
-        method = self.documented_method
+        method = self.method_key
         data = kwargs["data"]
         serializer = pool.take(
             self.pooled,
@@ -403,7 +404,7 @@ class BaseAPIView(GenericAPIView[Any]):
         fields. Raises ValidationError.
         """
         data: object
-        if self.documented_method in self.methods_with_query:
+        if self.method_key in self.methods_with_query:
             data = self.query_data
         else:
             data = self.request.data
@@ -416,12 +417,12 @@ class BaseAPIView(GenericAPIView[Any]):
         """Return the query parameters as data for a serializer: a list for a
         ListField, and the only value for any other field.
 
-        Raises ValidationError for unknown and for repeated parameters. With the
-        dictionary of Django, DRF would read the data as that of an HTML form.
+        Raises ValidationError for unknown and for repeated parameters. With
+        Django's QueryDict, DRF would read the data as that of an HTML form.
         """
         known: Mapping[str, object] = {}
-        if self.has_query(self.documented_method):
-            known = known_fields(self.request_serializers[self.documented_method])
+        if self.has_query(self.method_key):
+            known = known_fields(self.request_serializers[self.method_key])
         check_names(self.request.query_params, known, PARAMETER)
         data: dict[str, str | list[str]] = {}
         repeated = []
@@ -464,7 +465,7 @@ class BaseAPIView(GenericAPIView[Any]):
             headers["ETag"] = etag(about.updated_at)
         if location is not None:
             headers["Location"] = location
-        envelope = self.get_envelope_class(self.documented_method)
+        envelope = self.get_envelope_class(self.method_key)
         context = self.get_serializer_context()
         serializer = pool.take(self.pooled, envelope, context)
         data = serializer.to_representation(fields)
@@ -631,7 +632,7 @@ class BatchMixin(BaseAPIView):
         return self.respond({"results": results})
 
     def result_of(self, outcome: object) -> Result:
-        """Return the result of an item. Raises an exception that is a fault."""
+        """Return the result of an item. Raises an exception that means a bug."""
         if isinstance(outcome, FailedItem):
             return outcome
         if not isinstance(outcome, Exception):

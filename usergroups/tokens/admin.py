@@ -117,8 +117,10 @@ class TokenAdmin(OperatorAdmin[T]):
     def response_add(
         self, request: HttpRequest, obj: T, post_url_continue: str | None = None
     ) -> HttpResponse:
+        """Show the secret in the response to the POST, the only one with it."""
         secret = request.issued_secret  # type: ignore[attr-defined]
-        return self.show_secrets(request, [(obj, secret, None)])
+        replaced = None
+        return self.show_secrets(request, [(obj, secret, replaced)])
 
     def show_secrets(
         self,

@@ -292,7 +292,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         """Raise TooManyTokens if an owner of these tokens has more than
         MAX_ACTIVE_TOKENS.
         """
-        counts = self.count_active([token.owner_key[1] for token in tokens])
+        counts = self.count_active([token.owner_id for token in tokens])
         if any(number > MAX_ACTIVE_TOKENS for number in counts.values()):
             raise TooManyTokens
 
@@ -320,7 +320,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         start = timezone.now() - timedelta(hours=1)
         for token in tokens:
             recent = self._everything().filter(
-                **{self.model.owner_field: token.owner_key[1]},
+                **{self.model.owner_field: token.owner_id},
                 first_id=token.chain,
                 created_at__gt=start,
             )
@@ -335,10 +335,12 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         tokens = list(self.defer(None))
         chains = {token.chain for token in tokens if token.rotated_at is not None}
+        # An index finds the chains by their owners.
+        owner_ids = {token.owner_id for token in tokens}
         of_chains = self._everything().filter(
-            **{f"{self.model.owner_field}__in": {each.owner_key[1] for each in tokens}},
-            first_id__in=chains,
+            **{f"{self.model.owner_field}__in": owner_ids}, first_id__in=chains
         )
+        # A token of the queryset descends from itself.
         origins = {token.pk: token.pk for token in tokens}
         # A successor has a greater key than the token that it replaces.
         links = of_chains.order_by("pk").values_list("pk", "predecessor_id")
@@ -698,7 +700,12 @@ class Token(NotedModel):
     def owner_key(self) -> tuple[type[models.Model], Any]:
         """The model and the key of the owner, which is not loaded for them."""
         relation: Any = self._meta.get_field(self.owner_field)
-        return relation.related_model, getattr(self, relation.attname)
+        return relation.related_model, self.owner_id
+
+    @property
+    def owner_id(self) -> Any:
+        """The key of the owner, which is not loaded for it."""
+        return getattr(self, f"{self.owner_field}_id")
 
     @property
     def owner(self) -> models.Model:

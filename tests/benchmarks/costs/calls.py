@@ -240,7 +240,8 @@ class Search:
 
     def parameters(self, name: str) -> list[dict[str, Any]]:
         _, _, operation = self.operations[name]
-        return operation.get("parameters", [])
+        parameters = operation.get("parameters", [])
+        return [self.extremes.resolved(parameter) for parameter in parameters]
 
     def body_schema(self, name: str) -> dict[str, Any] | None:
         _, _, operation = self.operations[name]

@@ -46,14 +46,15 @@ class Extremes:
     def __init__(
         self, document: dict[str, Any], texts: Iterable[str], members: Iterable[str]
     ) -> None:
-        self.components = document["components"]["schemas"]
+        self.components = document["components"]
         self.texts = texts
         self.members = members
 
     def resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return the schema that a reference names, or the first of several."""
         if "$ref" in schema:
-            return self.components[schema["$ref"].rpartition("/")[2]]
+            _, _, kind, name = schema["$ref"].split("/")
+            return self.components[kind][name]
         if "oneOf" in schema:
             return self.resolved(schema["oneOf"][0])
         return schema

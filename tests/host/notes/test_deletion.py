@@ -73,6 +73,7 @@ def test_the_admin_names_the_rows_that_prevent_a_deletion(
     page = confirm(
         admin_client,
         admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
+        name=str(user_group),
     )
 
     name = model._meta.verbose_name

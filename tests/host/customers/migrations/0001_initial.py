@@ -2,7 +2,11 @@
 
 import django.db.models.deletion
 import django.db.models.manager
+from django.apps import apps
 from django.db import migrations, models
+
+# The label, which a project may change.
+USERGROUPS = apps.get_containing_app_config('usergroups').label
 
 
 class Migration(migrations.Migration):
@@ -10,31 +14,31 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('usergroups', '0001_initial'),
+        (USERGROUPS, '0001_initial'),
     ]
 
     operations = [
         migrations.CreateModel(
             name='Agency',
             fields=[
-                ('team_ptr', models.OneToOneField(auto_created=True, on_delete=django.db.models.deletion.CASCADE, parent_link=True, primary_key=True, serialize=False, to='usergroups.team')),
+                ('team_ptr', models.OneToOneField(auto_created=True, on_delete=django.db.models.deletion.CASCADE, parent_link=True, primary_key=True, serialize=False, to=f'{USERGROUPS}.team')),
                 ('country', models.CharField(max_length=2)),
             ],
             options={
                 'abstract': False,
             },
-            bases=('usergroups.team',),
+            bases=(f'{USERGROUPS}.team',),
         ),
         migrations.CreateModel(
             name='Customer',
             fields=[
-                ('usergroup_ptr', models.OneToOneField(auto_created=True, on_delete=django.db.models.deletion.CASCADE, parent_link=True, primary_key=True, serialize=False, to='usergroups.usergroup')),
+                ('usergroup_ptr', models.OneToOneField(auto_created=True, on_delete=django.db.models.deletion.CASCADE, parent_link=True, primary_key=True, serialize=False, to=f'{USERGROUPS}.usergroup')),
                 ('rank', models.PositiveSmallIntegerField(default=0)),
             ],
             options={
                 'abstract': False,
             },
-            bases=('usergroups.usergroup',),
+            bases=(f'{USERGROUPS}.usergroup',),
             managers=[
                 ('rows', django.db.models.manager.Manager()),
             ],
@@ -48,7 +52,7 @@ class Migration(migrations.Migration):
                 'indexes': [],
                 'constraints': [],
             },
-            bases=('usergroups.usergroup',),
+            bases=(f'{USERGROUPS}.usergroup',),
             managers=[
                 ('rows', django.db.models.manager.Manager()),
             ],
