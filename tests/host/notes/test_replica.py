@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from bookmarks.models import Bookmark
-from tests.admin.actions import act, url
+from tests.admin.actions import act, act_on_page, url
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,
@@ -154,7 +154,7 @@ def test_the_admin_works_on_the_primary_database(admin_client, primary):
 
     found = admin_client.post(reverse("second:find"), {"text": bookmark.url})
     act(admin_client, "bookmarks_bookmark", "delete_selected", bookmark)
-    act(admin_client, "usergroups_usergroup", "rotate_token", group)
+    act_on_page(admin_client, "usergroups_usergroup", "rotate_token", group)
 
     assert found.url == reverse("second:bookmarks_bookmark_change", args=[bookmark.pk])
     assert UserGroup.objects.using("default").get().token != group.token
