@@ -29,6 +29,7 @@ from usergroups.api.envelopes import (
 )
 from usergroups.api.fields import (
     OfRow,
+    QueryBooleanField,
     StrictBooleanField,
     StrictIntegerField,
     TextField,
@@ -466,7 +467,7 @@ class ImportQuery(AnySerializer):
         ),
     )
     # DRF removes fields from the class
-    update = serializers.BooleanField(  # type: ignore[assignment]
+    update = QueryBooleanField(  # type: ignore[assignment]
         default=False,
         help_text=(
             "Whether existing bookmarks get the titles, the dates and the further tags "
@@ -641,7 +642,7 @@ class AccessTokenRevocationQuery(AnySerializer):
 
     examples = {"successors": True}
 
-    successors = serializers.BooleanField(default=False, help_text=SUCCESSORS)
+    successors = QueryBooleanField(default=False, help_text=SUCCESSORS)
 
 
 class AccessTokenIdsSerializer(AnySerializer):

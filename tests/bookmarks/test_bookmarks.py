@@ -638,3 +638,10 @@ def test_a_batch_finds_duplicates_by_the_stored_digest(call_bookmarks, bookmark)
     )
 
     assert response.json()["results"][0]["bookmark"]["id"] == str(bookmark.pk)
+
+
+@pytest.mark.parametrize("limit", ["5.0", "1e1", "\N{ARABIC-INDIC DIGIT FIVE}", ""])
+def test_a_limit_that_is_no_number_of_digits_is_refused(call_bookmarks, limit):
+    response = call_bookmarks("GET", "bookmarks", query={"limit": limit})
+
+    assert errors(response, 400) == [("limit", "invalid")]

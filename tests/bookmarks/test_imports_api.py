@@ -151,7 +151,7 @@ def test_the_encoding_is_that_of_the_content_type_or_else_of_the_file(
         ({"format": ""}, "format", "invalid_choice"),
         ({"collection": "x"}, "collection", "does_not_exist"),
         ({"collection": ""}, "collection", "does_not_exist"),
-        ({"update": "maybe"}, "update", "invalid"),
+        ({"update": "on"}, "update", "invalid"),
     ],
 )
 def test_an_invalid_query_is_refused(send, query, attr, code):

@@ -187,10 +187,18 @@ class ConfirmingAdmin(PagesAdmin[M]):
         """Return whether the row was used in the last 24 hours."""
         return False
 
-    def get_action_choices(self, request: HttpRequest, *args: Any) -> Any:
+    def get_action_choices(
+        self,
+        request: HttpRequest,
+        default_choices: Any = None,
+        action_location: Any = None,
+    ) -> Any:
         """Return the actions that the list offers, without those on one row."""
+        # Django 5.2 and 6.0 do not know the second argument.
+        given = {"default_choices": default_choices, "action_location": action_location}
+        arguments = {name: value for name, value in given.items() if value is not None}
         choices = []
-        for name, label in super().get_action_choices(request, *args):
+        for name, label in super().get_action_choices(request, **arguments):
             action = getattr(self, name, None)
             confirmation = getattr(action, "confirmation", None)
             if confirmation is None or confirmation.form_class.max_rows > 1:

@@ -19,6 +19,7 @@ from usergroups.db.stored_json import stored_text
 _RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
+_DIGITS = re.compile("-?[0-9]+")
 
 
 def rfc_3339_text(time: datetime) -> str:
@@ -89,6 +90,30 @@ class StrictIntegerField(serializers.IntegerField):
         if type(data) is not int:
             self.fail("invalid")
         return data
+
+
+class QueryBooleanField(serializers.BooleanField):
+    """The text ``true`` or ``false`` of a query parameter.
+
+    Other texts that BooleanField accepts, such as ``on``, are invalid.
+    """
+
+    def to_internal_value(self, data: object) -> bool:
+        if data not in ("true", "false"):
+            self.fail("invalid")
+        return data == "true"
+
+
+class QueryIntegerField(serializers.IntegerField):
+    """The digits of a number in a query parameter.
+
+    Other texts that IntegerField accepts, such as ``5.0``, are invalid.
+    """
+
+    def to_internal_value(self, data: object) -> int:
+        if _DIGITS.fullmatch(str(data)) is None:
+            self.fail("invalid")
+        return super().to_internal_value(data)
 
 
 class ObjectField(serializers.DictField):

@@ -37,6 +37,7 @@ from usergroups.db.bounded_reads import Comparison, compare_positions, number_to
 
 from . import strict_json
 from .envelopes import Envelope, Examples
+from .fields import QueryIntegerField
 
 if TYPE_CHECKING:
     from .views import ListMixin
@@ -171,7 +172,7 @@ class PageQuery(serializers.Serializer[None]):
         help_text="Whether the newest or the oldest objects come first.",
     )
     # The paginator describes it, with its default.
-    limit = serializers.IntegerField(required=False, min_value=1)
+    limit = QueryIntegerField(required=False, min_value=1)
 
     @classmethod
     def condition(cls, name: str, value: Any) -> models.Q:
