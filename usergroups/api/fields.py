@@ -93,15 +93,19 @@ class StrictIntegerField(serializers.IntegerField):
 
 
 class QueryBooleanField(serializers.BooleanField):
-    """The text ``true`` or ``false`` of a query parameter.
+    """A boolean of a query parameter, as generated clients write it: ``true``
+    in Java, ``True`` in Python, ``1`` in PHP.
 
     Other texts that BooleanField accepts, such as ``on``, are invalid.
     """
 
+    VALUES = {"true": True, "1": True, "false": False, "0": False}
+
     def to_internal_value(self, data: object) -> bool:
-        if data not in ("true", "false"):
+        value = self.VALUES.get(str(data).lower())
+        if value is None:
             self.fail("invalid")
-        return data == "true"
+        return value
 
 
 class QueryIntegerField(serializers.IntegerField):
@@ -110,7 +114,7 @@ class QueryIntegerField(serializers.IntegerField):
     Other texts that IntegerField accepts, such as ``5.0``, are invalid.
     """
 
-    def to_internal_value(self, data: object) -> int:
+    def to_internal_value(self, data: Any) -> int:
         if _DIGITS.fullmatch(str(data)) is None:
             self.fail("invalid")
         return super().to_internal_value(data)
