@@ -1,11 +1,9 @@
 """The manager of bookmarks."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
-
-from django.db.models import QuerySet
 
 from bookmarks import web_url
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
@@ -33,19 +31,6 @@ class BookmarkManager(BatchManager):
     changeable = frozenset(
         {"url", "title", "collection_id", "tags", "note", "collection"}
     )
-
-    def filter_by_query(
-        self, user_group: UserGroup, query: Mapping[str, Any]
-    ) -> "QuerySet[Bookmark]":
-        """Filter by user group, and by ``collection`` (None for none) and
-        ``url``, where given.
-        """
-        bookmarks = self.filter(user_group=user_group)
-        if "collection" in query:
-            bookmarks = bookmarks.filter(collection=query["collection"])
-        if "url" in query:
-            bookmarks = bookmarks.filter(url_digest=web_url.digest(query["url"]))
-        return bookmarks
 
     def add(
         self, *, user_group: UserGroup, **fields: "Unpack[BookmarkFields]"
