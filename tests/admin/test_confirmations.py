@@ -141,7 +141,7 @@ def test_deleting_a_customer_asks_for_the_name_and_says_what_is_in_use(admin_cli
 
     assert "Access tokens used in the last 24 hours: 1" in page.content.decode()
     assert "This is another name." in refused.content.decode()
-    confirm(admin_client, page, name=str(token.user_group))
+    confirm(admin_client, page, name=token.user_group.name)
     assert not UserGroup.objects.exists()
 
 

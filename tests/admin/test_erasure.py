@@ -77,7 +77,7 @@ def change_all(client, user_group, other):
 
 def delete_in_the_admin(client, user_group, call):
     user_group.refresh_from_db()
-    name = str(user_group)
+    name = user_group.name
     act(client, "usergroups_usergroup", "delete_selected", user_group, name=name)
 
 

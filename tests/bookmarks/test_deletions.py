@@ -252,7 +252,7 @@ DELETE_GROUP = {
         "POST", "users-batch-delete", {"user_group_ids": [row.provided_id]}
     ),
     "the admin": lambda row, call, client: actions.act(
-        client, "usergroups_usergroup", "delete_selected", row, name=str(row)
+        client, "usergroups_usergroup", "delete_selected", row, name=row.name
     ),
     "the command": lambda row, call, client: call_command(
         "delete_object", "usergroups.UserGroup", str(row.pk), operator="admin", yes=True

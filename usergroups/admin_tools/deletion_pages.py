@@ -59,15 +59,23 @@ class DeletionForm(ConfirmationForm):
         if len(self.rows) > 1:
             self.refusals.append(gettext("Delete them one at a time."))
         # Django does not escape the help text of a field.
-        text = gettext("To confirm, type “%(name)s”.") % {"name": escape(self.rows[0])}
+        text = gettext("To confirm, type “%(name)s”.") % {"name": escape(self.name)}
         self.fields["name"] = forms.CharField(label=gettext("Name"), help_text=text)
+
+    @property
+    def name(self) -> str:
+        """The name of the only row, without outer spaces, as a field of a form
+        returns it. A row without a name has that in lists.
+        """
+        row = self.rows[0]
+        return str(row.name).strip() or str(row).strip()
 
     def clean(self) -> None:
         super().clean()
         # Remove the name from the arguments of the action. Only the form for
-        # one row has it, without outer spaces.
+        # one row has it.
         typed = self.cleaned_data.pop("name", None)
-        if typed is not None and typed != str(self.rows[0]).strip():
+        if typed is not None and typed != self.name:
             self.add_error(None, gettext("This is another name."))
 
     def count(self, dependants: QuerySet[models.Model]) -> None:

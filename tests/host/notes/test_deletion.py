@@ -73,7 +73,7 @@ def test_the_admin_names_the_rows_that_prevent_a_deletion(
     page = confirm(
         admin_client,
         admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
-        name=str(user_group),
+        name=user_group.name,
     )
 
     name = model._meta.verbose_name
@@ -157,7 +157,7 @@ def test_a_foreign_key_that_does_nothing_prevents_the_deletion_of_its_row_only(
     page = confirm(
         admin_client,
         admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
-        name=str(user_group),
+        name=user_group.name,
     )
 
     assert errors(single, 409) == [(None, "protected")]
