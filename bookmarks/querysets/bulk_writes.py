@@ -44,7 +44,7 @@ A bookmark has up to 118 KB of text as JSON, so that these are smaller than
 UPDATABLE = ("title", "tags", "note")
 """The fields of existing bookmarks that a batch may update."""
 
-MAX_GATHERED = 500
+MAX_MERGED = 500
 """The number of URLs whose duplicates are read at a time."""
 
 Changes: TypeAlias = Mapping[str, Any]
@@ -64,14 +64,6 @@ class Stored(NamedTuple):
     created: bool
     changed: bool
     """Whether the bookmark was created or changed."""
-
-
-class Gathered(NamedTuple):
-    """What ``gather`` did, in numbers of bookmarks."""
-
-    moved: int
-    duplicates: int
-    """Those that were deleted."""
 
 
 class BatchManager(UniqueKeyManager):
@@ -305,45 +297,35 @@ class BatchManager(UniqueKeyManager):
         changed = self._update_locked(user_group, existing, merged)
         return len(changed), dropped_tags
 
-    def gather(
-        self,
-        user_group: UserGroup,
-        collections: Sequence[UUID],
-        target: "Collection | None",
-    ) -> Gathered:
+    def move_out_of(self, user_group: UserGroup, collections: Sequence[UUID]) -> None:
         """Move all bookmarks of the user group's collections with these keys
-        to ``target``, or out of their collections if it is None.
+        out of their collections.
 
         Where bookmarks become duplicates, the oldest stays. It gets the first
         of the other titles and of the other notes if it has none, and the tags
         of all. The others are deleted. Call this in a transaction.
         """
-        self._validate_collection(user_group, target)
         bookmarks = self.filter(user_group=user_group)
         inside = bookmarks.filter(collection__in=collections)
-        together = bookmarks.filter(
-            Q(collection__in=collections) | Q(collection=target)
-        )
+        together = bookmarks.filter(Q(collection__in=collections) | Q(collection=None))
         same_url = together.filter(url_digest=OuterRef("url_digest"))
         has_duplicate = Exists(same_url.exclude(pk=OuterRef("pk")))
         digests = inside.filter(has_duplicate).values_list("url_digest", flat=True)
         # All transactions lock bookmarks in the same order.
         shared = sorted({bytes(digest) for digest in digests})
-        duplicates = 0
-        for start in range(0, len(shared), MAX_GATHERED):
-            chunk = shared[start : start + MAX_GATHERED]
+        for start in range(0, len(shared), MAX_MERGED):
+            chunk = shared[start : start + MAX_MERGED]
             rows = together.filter(url_digest__in=chunk).order_by("pk")
-            duplicates += self._merge_duplicates(user_group, rows.select_for_update())
+            self._merge_duplicates(user_group, rows.select_for_update())
         released: list[Bookmark] = []
         if signals.updated.has_listeners(self.model):
             released = list(inside.select_for_update().order_by("pk"))
         now = timezone.now()
-        moved = inside.update(collection=target, updated_at=now)
+        inside.update(collection=None, updated_at=now)
         for bookmark in released:
-            bookmark.collection = target
+            bookmark.collection = None
             bookmark.updated_at = now
         announce_update(released, self.db, ["collection"])
-        return Gathered(moved, duplicates)
 
     def _validate_collection(
         self, user_group: UserGroup, collection: "Collection | None"
@@ -354,9 +336,9 @@ class BatchManager(UniqueKeyManager):
 
     def _merge_duplicates(
         self, user_group: UserGroup, rows: "Iterable[Bookmark]"
-    ) -> int:
-        """Keep the oldest of the locked bookmarks with the same URL, delete
-        the others, and return their number.
+    ) -> None:
+        """Keep the oldest of the locked bookmarks with the same URL, and delete
+        the others.
         """
         by_digest: dict[bytes, list[Bookmark]] = defaultdict(list)
         for bookmark in sorted(rows, key=attrgetter("created_at", "pk")):
@@ -371,7 +353,6 @@ class BatchManager(UniqueKeyManager):
         of_group = self.get_queryset().filter(user_group=user_group, pk__in=deleted)
         of_group._delete()
         self._update_locked(user_group, kept, wanted)
-        return len(deleted)
 
     def _update_locked(
         self,

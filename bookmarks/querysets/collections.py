@@ -46,7 +46,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         """Move the bookmarks out of these collections."""
         bookmarks = bookmarks_of(self)
         for user_group in self._user_groups(keys):
-            bookmarks.gather(user_group, keys, None)
+            bookmarks.move_out_of(user_group, keys)
 
     def _user_groups(self, keys: Sequence[Any]) -> set[UserGroup]:
         """Return the user groups of these collections, without their fields.
