@@ -76,8 +76,12 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return run_python("manage.py", *args, **variables)
+
+
+def run_python(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "manage.py", *args],
+        [sys.executable, *args],
         cwd=ROOT,
         env=environment(**variables),
         capture_output=True,

@@ -11,7 +11,11 @@ from contextlib import closing
 
 import pytest
 
-from tests.bookmarks_service.service import documented_options, environment
+from tests.bookmarks_service.service import (
+    documented_options,
+    environment,
+    run_python,
+)
 from tests.documents import ROOT, section
 from tests.programs import needs
 from tests.servers import TIMEOUT
@@ -127,15 +131,7 @@ def test_a_process_that_starts_ends_at_sigterm():
 
 
 def check_server(**variables):
-    return subprocess.run(
-        [sys.executable, "-m", "bookmarks_service.server_check"],
-        cwd=ROOT,
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    return run_python("-m", "bookmarks_service.server_check", **variables)
 
 
 def test_a_port_in_use_is_refused_before_the_server_starts():
