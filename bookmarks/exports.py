@@ -18,8 +18,8 @@ from django.db.models.lookups import GreaterThan
 
 from bookmarks import files
 from bookmarks.models import Bookmark, Collection
+from usergroups.api.call_limits import Deadline
 from usergroups.api.fields import rfc_3339_text
-from usergroups.api.limits import Deadline
 from usergroups.db.bounded_reads import compare_positions
 from usergroups.db.retry import in_autocommit
 from usergroups.db.waiting import atomic_without_waiting

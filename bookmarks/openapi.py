@@ -13,8 +13,8 @@ from drf_spectacular.utils import (
     OpenApiResponse,
 )
 
+from usergroups.api.call_limits import TimeLimitExceeded
 from usergroups.api.errors import MissingField
-from usergroups.api.limits import TimeLimitExceeded
 from usergroups.api.openapi import (
     ETAG,
     IF_MATCH,

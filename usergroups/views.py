@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from . import openapi, serializers
 from .api.batches import require_small_results
+from .api.call_limits import TimeLimitExceeded
 from .api.envelopes import AnySerializer, Envelope
-from .api.limits import TimeLimitExceeded
 from .api.pagination import CREATED, UPDATED, KeysetPagination
 from .api.parsers import BatchParser
 from .api.requests import PreconditionFailed, accepted_versions

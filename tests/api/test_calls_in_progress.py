@@ -14,8 +14,8 @@ from tests.calls_in_progress import begin_call
 from tests.operations import COSTLY, ONE_OF_EACH_SCHEME, caller
 from tests.servers import TIMEOUT, wait_until
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.api import limits
-from usergroups.api.limits import (
+from usergroups.api import call_limits
+from usergroups.api.call_limits import (
     ANY_CALLS,
     COSTLY_CALLS,
     MAX_WAITING,
@@ -223,7 +223,7 @@ def test_a_subclass_can_declare_more_calls_costly(
 @pytest.fixture
 def limit(monkeypatch):
     """A limit of one call for each owner, whose calls may wait for long."""
-    monkeypatch.setattr(limits, "MAX_WAIT", TIMEOUT)
+    monkeypatch.setattr(call_limits, "MAX_WAIT", TIMEOUT)
     return ConcurrencyLimit(per_owner=1)
 
 
@@ -279,7 +279,7 @@ def test_a_call_is_refused_at_once_if_200_of_its_owner_are_waiting(limit):
 
 @pytest.mark.django_db
 def test_a_call_that_has_waited_too_long_is_refused(limit, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_WAIT", 0)
+    monkeypatch.setattr(call_limits, "MAX_WAIT", 0)
     limit.begin("a")
 
     with pytest.raises(TooManyCalls):
@@ -295,7 +295,7 @@ def test_refused_calls_come_back_at_different_times():
 
 @pytest.mark.django_db(transaction=True)
 def test_a_waiting_call_gives_its_connection_back(limit, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_WAIT", 0)
+    monkeypatch.setattr(call_limits, "MAX_WAIT", 0)
     connection.ensure_connection()
     # The attributes of the proxy ``connection`` could not be restored.
     own = connections[connection.alias]

@@ -19,7 +19,7 @@ from tests.clock import Clock
 from tests.queries import deadlock, on_another_connection, queries_of
 from tests.signals import expected, recorded
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.api.limits import Deadline
+from usergroups.api.call_limits import Deadline
 from usergroups.events import Event
 
 URL = "https://example.com/"

@@ -13,6 +13,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.serializers import ListSerializer
 
+from .body_sizes import MAX_RESULTS_SIZE
 from .envelopes import (
     Examples,
     FailureTypeField,
@@ -31,12 +32,6 @@ Result = Mapping[str, object]
 """The result of an item, by the names of its fields."""
 
 MAX_ITEMS = 1000
-
-MAX_RESULTS_SIZE = 32 * 1024 * 1024
-"""The maximum number of bytes of the objects in the results of a batch.
-
-A small batch may refer to many large objects, and load them all.
-"""
 
 MAX_PROBLEMS = 10
 """The maximum number of errors of an item, so that the results of a small batch

@@ -1,4 +1,5 @@
-"""The settings of the API and of the rate limits.
+"""The settings of the API and of the rate limits. That of the size of bodies is
+in ``body_sizes``.
 
 They are read at call time, so that ``override_settings`` works.
 """
@@ -9,27 +10,11 @@ from django.conf import settings
 
 T = TypeVar("T")
 
-DEFAULT_MAX_BODY_SIZE = 1024 * 1024
-
 MAX_RETENTION_DAYS = 36_500  # about a century
 
 
 RATE = r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)"
 """The format of both rates, a regular expression."""
-
-
-def max_body_size() -> int:
-    """Return the maximum size of a request body in bytes, the setting
-    ``USERGROUPS_MAX_BODY_SIZE``.
-    """
-    return _setting("USERGROUPS_MAX_BODY_SIZE", DEFAULT_MAX_BODY_SIZE)
-
-
-def max_batch_size() -> int:
-    """Return the maximum size of a batch in bytes: 8 MiB, or
-    ``USERGROUPS_MAX_BODY_SIZE`` if that is larger.
-    """
-    return max(8 * 1024 * 1024, max_body_size())
 
 
 def call_time_limit() -> int:

@@ -29,7 +29,7 @@ from rest_framework.fields import empty
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.serializers import Serializer
 
-from .conf import DEFAULT_MAX_BODY_SIZE
+from .body_sizes import DEFAULT_MAX_BODY_SIZE
 from .envelopes import (
     ERROR_CODE,
     FailureSerializer,

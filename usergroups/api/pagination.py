@@ -36,6 +36,7 @@ from rest_framework.request import Request
 from usergroups.db.bounded_reads import Comparison, compare_positions, number_to_read
 
 from . import strict_json
+from .body_sizes import MAX_PAGE_SIZE
 from .envelopes import Envelope, Examples
 from .fields import QueryIntegerField
 
@@ -212,10 +213,6 @@ class PageQuery(serializers.Serializer[None]):
         # Times are in UTC.
         text = json.dumps(identity, default=str, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-MAX_PAGE_SIZE = 2 * 1024 * 1024
-"""The maximum number of bytes in the large fields of a page."""
 
 
 class PageEnvelope(Envelope):

@@ -11,13 +11,10 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from . import conf, strict_json
+from . import body_sizes, strict_json
 from .requests import NOT_AN_OBJECT, APIRequest
 
 CHUNK_SIZE = 64 * 1024
-
-LARGE_BODY_SIZE = 64 * 1024
-"""The size in bytes above which a body makes a call costly."""
 
 
 class UnsupportedEncoding(UnsupportedMediaType):
@@ -119,7 +116,7 @@ class JSONObjectParser(BaseParser):
     """
 
     media_type = "application/json"
-    max_size = staticmethod(conf.max_body_size)
+    max_size = staticmethod(body_sizes.max_body_size)
 
     def parse(
         self,
@@ -142,4 +139,4 @@ class JSONObjectParser(BaseParser):
 class BatchParser(JSONObjectParser):
     """Parse the body of a batch, which may be larger than other bodies."""
 
-    max_size = staticmethod(conf.max_batch_size)
+    max_size = staticmethod(body_sizes.max_batch_size)

@@ -30,9 +30,9 @@ from rest_framework.fields import get_error_detail
 from rest_framework.request import Request
 
 from . import conf
+from .call_limits import Deadline
 from .envelopes import AnySerializer, SerializerClass, represent_the_same
 from .errors import MAX_PROBLEMS, BadRequest
-from .limits import Deadline
 from .strict_json import check_storable
 
 

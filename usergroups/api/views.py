@@ -46,6 +46,8 @@ from .batches import (
     with_outcomes,
     with_serializer,
 )
+from .body_sizes import LARGE_BODY_SIZE
+from .call_limits import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit, Deadline
 from .envelopes import AnySerializer, SerializerClass
 from .errors import (
     COMMON_ANSWERS,
@@ -56,9 +58,8 @@ from .errors import (
     exception_handler,
     find_answer,
 )
-from .limits import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit, Deadline
 from .pagination import KeysetPagination, QueryFilter
-from .parsers import LARGE_BODY_SIZE, JSONNegotiation, JSONObjectParser
+from .parsers import JSONNegotiation, JSONObjectParser
 from .requests import (
     PARAMETER,
     APIRequest,

@@ -24,7 +24,7 @@ from bookmarks.management.file_options import (
     look_up_owners,
 )
 from bookmarks.models import Bookmark
-from usergroups.api.limits import Deadline
+from usergroups.api.call_limits import Deadline
 from usergroups.management.operator_command import OperatorCommand
 
 
