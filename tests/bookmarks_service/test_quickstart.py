@@ -89,33 +89,6 @@ def test_a_port_in_use_is_reported_before_anything_is_created():
     assert not Team.objects.exists()
 
 
-def test_a_demo_that_is_served_has_bookmarks_to_look_at(
-    capsys, client, monkeypatch, settings, tmp_path
-):
-    arguments = []
-    settings.DEBUG = True
-    settings.STATIC_ROOT = tmp_path
-    monkeypatch.setattr("os.execv", lambda program, command: arguments.extend(command))
-    for _ in range(2):  # The second run adds nothing.
-        call_command("quickstart", "--port", str(free_port()))
-    text = capsys.readouterr().out
-    client.post(
-        "/admin/login/",
-        {
-            "username": "operator",
-            "password": re.findall(r"password (\S+)\)", text)[-1],
-        },
-    )
-
-    assert client.get("/admin/").status_code == 200
-    assert (
-        "Example 1</a>" in client.get("/admin/usergroups/usergroup/").content.decode()
-    )
-    assert Bookmark.objects.count() == 4
-    # The server tells browsers to keep static files for a year.
-    assert "--static-path-expires=31536000" in arguments
-
-
 def test_only_its_user_can_read_the_database_of_a_demo(tmp_path):
     path = tmp_path / "db.sqlite3"
     result = manage("quickstart", "--no-serve", DATABASE_URL=f"sqlite:///{path}")

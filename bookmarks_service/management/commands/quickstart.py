@@ -1,10 +1,8 @@
 """Set up the service with demo data and serve it."""
 
-import multiprocessing
 import os
 import secrets
 import sys
-from collections.abc import Iterable
 from string import Template
 from typing import Any
 
@@ -15,7 +13,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection, transaction
 
-from bookmarks.models import AccessToken, Bookmark
+from bookmarks.models import AccessToken
 from bookmarks_service.server_check import is_used
 from usergroups.management.operator_command import OperatorCommand
 from usergroups.models import ApiToken, Team, UserGroup
@@ -24,22 +22,12 @@ NAME = "quickstart"  # of the tokens that it issues
 
 OWN_FILE = str(settings.BASE_DIR / "db.sqlite3")  # as in manage.py
 
-SAMPLES = [
-    ("https://docs.djangoproject.com/", "Django documentation"),
-    ("https://www.postgresql.org/docs/", "PostgreSQL documentation"),
-    ("https://nginx.org/en/docs/", "nginx documentation"),
-    ("https://docs.python.org/3/", "Python documentation"),
-]
-
 SERVER = (
     "granian",
     "bookmarks_service.wsgi:application",
     "--interface=wsgi",
-    # the most for which Granian prints no warning
-    f"--blocking-threads={2 * multiprocessing.cpu_count() + 1}",
+    "--blocking-threads=4",
     f"--static-path-mount={settings.STATIC_ROOT}",
-    # seconds; the names of the files change with their content
-    "--static-path-expires=31536000",
 )
 
 NEXT_STEPS = """
@@ -70,7 +58,7 @@ class Command(OperatorCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        help_text = "Create only what the requests need, and do not start the server."
+        help_text = "Do not start the server."
         parser.add_argument("--no-serve", action="store_true", help=help_text)
         parser.add_argument(
             "--port", type=int, default=8000, help="The port to serve on."
@@ -93,7 +81,7 @@ class Command(OperatorCommand):
         finally:
             os.umask(umask)
         with transaction.atomic():
-            values = self.create_demo_data(SAMPLES if not no_serve else [])
+            values = self.create_demo_data()
             base_url = f"http://127.0.0.1:{port}"
             self.stdout.write(
                 Template(NEXT_STEPS).substitute(values, base_url=base_url)
@@ -120,20 +108,15 @@ class Command(OperatorCommand):
                 "superuser. Leave out DATABASE_URL, or set DEBUG=1 for development."
             )
 
-    def create_demo_data(self, samples: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """Create the missing objects that the requests need, and bookmarks of
-        these URLs and titles. Replace the secrets of the last quickstart, and
-        return the values to print.
+    def create_demo_data(self) -> dict[str, str]:
+        """Create the missing objects that the requests need, replace the
+        secrets of the last quickstart, and return the values to print.
         """
         team, _ = Team.objects.get_or_create(name="Demo")
         user_group, _ = UserGroup.objects.get_or_create(
             team=team, provided_id="example_1", defaults={"name": "Example 1"}
         )
         collection, _ = user_group.collections.get_or_create(name="Reading list")
-        for url, title in samples:
-            Bookmark.objects.add(
-                user_group=user_group, url=url, title=title, collection=collection
-            )
         team.api_tokens.filter(name=NAME).revoke()
         user_group.access_tokens.filter(name=NAME).revoke()
         _, api_token = ApiToken.objects.issue(team=team, name=NAME)
