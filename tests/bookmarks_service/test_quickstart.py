@@ -18,7 +18,7 @@ from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks_service.management.commands import quickstart as quickstart_command
 from tests.bookmarks_service.service import manage
 from tests.documents import ROOT, blocks, section
-from tests.servers import TIMEOUT, free_port
+from tests.servers import TIMEOUT
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = [pytest.mark.database_independent, pytest.mark.django_db]
