@@ -30,7 +30,9 @@ MIN_CACHE_ENTRIES = 10_000
 
 @register
 def check_settings(**kwargs: object) -> list[CheckMessage]:
-    """Return an error for each invalid setting."""
+    """Return an error for each invalid setting, and a warning if no call can
+    be answered.
+    """
     errors: list[CheckMessage] = []
     errors += require_integer(
         "USERGROUPS_MAX_BODY_SIZE", max_body_size(), 1, "usergroups.E001"
@@ -51,12 +53,13 @@ def check_settings(**kwargs: object) -> list[CheckMessage]:
     errors += _require_rate("USERGROUPS_CALL_RATE", conf.call_rate())
     errors += _require_rate("USERGROUPS_FAILURE_RATE", conf.failure_rate())
     if not settings.USE_TZ:
+        text = "USE_TZ is off. Calls of the apps fail."
         hint = "Set USE_TZ = True. The apps store and compare times in UTC."
-        errors.append(Error("USE_TZ is off.", hint, id="usergroups.E002"))
+        errors.append(checks.Warning(text, hint, id="usergroups.W002"))
     return errors
 
 
-@register(Tags.caches)
+@register(Tags.caches, deploy=True)
 def check_cache(**kwargs: object) -> list[CheckMessage]:
     """Return a warning if the cache forgets the counts of the rate limits."""
     if conf.call_rate() is None and conf.failure_rate() is None:

@@ -1,13 +1,12 @@
 """The page that imports the bookmarks of a file into a user group."""
 
 import logging
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
 from django.core.exceptions import PermissionDenied
-from django.db import Error, router, transaction
+from django.db import Error, router
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
@@ -139,14 +138,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
     """An admin that imports files."""
 
     def get_urls(self) -> list[URLPattern]:
-        # Under ATOMIC_REQUESTS, an import that fails would also roll back the
-        # bookmarks that it has already stored.
-        database = router.db_for_write(Bookmark)
-        non_atomic = transaction.non_atomic_requests(database)
-        # The decorator sets an attribute, which a method does not allow, but a
-        # partial does.
-        view = non_atomic(partial(self.import_view))
-        page = self.page_path("import/", view, "import", cacheable=True)
+        page = self.page_path("import/", self.import_view, "import", cacheable=True)
         return [page, *super().get_urls()]
 
     def get_related_links(

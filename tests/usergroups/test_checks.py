@@ -3,6 +3,7 @@ from django.core.checks import run_checks
 from django.db import connection, connections
 from django.test import override_settings
 
+from tests.answers import errors
 from usergroups.checks import check_cache, check_databases
 
 pytestmark = pytest.mark.django_db  # Django's own checks query the database.
@@ -40,8 +41,15 @@ def test_the_days_of_deletions_must_be_a_positive_integer(days):
     assert errors == ["usergroups.E008"]
 
 
-def test_time_zone_support_is_required():
-    assert ids_of_errors(USE_TZ=False) == ["usergroups.E002"]
+def test_without_time_zone_support_only_the_calls_of_the_apps_fail(
+    call_usergroups, settings
+):
+    settings.USE_TZ = False
+
+    response = call_usergroups("GET", "users")
+
+    assert ids_of_errors() == ["usergroups.W002"]
+    assert errors(response, 500) == [(None, "internal_error")]
 
 
 @pytest.mark.parametrize("setting", ["USERGROUPS_CALL_RATE", "USERGROUPS_FAILURE_RATE"])

@@ -1,11 +1,12 @@
 """Pages of the admin: their addresses, and additional ones."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.db import models
+from django.db import connections, models, transaction
 from django.db.models.options import Options
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -73,9 +74,17 @@ class PagesAdmin(ModelAdmin[M]):
         ``url_of(page)``.
 
         A page that calls ``let_browsers_go_back()`` must be ``cacheable``.
+
+        The pages have their own transactions: under ATOMIC_REQUESTS, an import
+        that fails would also roll back what it has already stored, and a
+        foreign key with DO_NOTHING would fail after the view.
         """
         name = f"{self.opts.app_label}_{self.opts.model_name}_{page}"
-        protected = self.admin_site.admin_view(view, cacheable=cacheable)
+        # The decorator sets an attribute, which a method does not allow.
+        own = partial(view)
+        for alias in connections:
+            own = transaction.non_atomic_requests(alias)(own)
+        protected = self.admin_site.admin_view(own, cacheable=cacheable)
         return path(route, protected, name=name)
 
     def is_row_page(self, request: HttpRequest) -> bool:

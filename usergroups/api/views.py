@@ -17,6 +17,8 @@ from collections.abc import (
 from functools import cache, partial
 from typing import Any, ClassVar, cast
 
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connections, router, transaction
 from django.db.models import Model
 from django.http import HttpRequest
@@ -245,6 +247,8 @@ class BaseAPIView(GenericAPIView[Any]):
         self.method_key = str(request.method)
         if self.method_key == "HEAD":
             self.method_key = "GET"
+        if not settings.USE_TZ:
+            raise ImproperlyConfigured("The apps need USE_TZ = True.")
         self.perform_authentication(request)
         # DRF counts only permitted calls, but others cost as much.
         self.check_throttles(request)
