@@ -21,7 +21,8 @@ def clean_tag(tag: object) -> str:
     Raises ValidationError if it is invalid.
     """
     if not isinstance(tag, str):
-        raise ValidationError(_("The tag is not a string."), "invalid")
+        code = "null" if tag is None else "invalid"
+        raise ValidationError(_("The tag is not a string."), code)
     trimmed = tag.strip()
     if not trimmed:
         raise ValidationError(_("A tag must not be empty."), "blank")

@@ -1,18 +1,27 @@
 """Cursors of lists, for tests whose pages begin in the middle of one."""
 
+from types import SimpleNamespace
+
 from django.urls import resolve, reverse
 
 from usergroups.api.pagination import Cursor
+from usergroups.models import UserGroup
 
 
-def list_digest(url_name, query):
-    """Return the digest of the list of this URL with these query parameters."""
-    view = resolve(reverse(url_name)).func.view_class
-    serializer = view.request_serializers["GET"]()
+def list_digest(url_name, user_group, query):
+    """Return the digest of the list of this URL with these query parameters,
+    for a token of the user group or of its team.
+    """
+    owner = user_group.scope
+    if url_name.startswith("bookmarks:"):
+        owner = (UserGroup, user_group.pk)
+    view_class = resolve(reverse(url_name)).func.view_class
+    view = SimpleNamespace(owner_of_list=owner)
+    serializer = view_class.request_serializers["GET"](context={"view": view})
     return serializer.list_digest(serializer.to_internal_value(query))
 
 
-def cursor_text(url_name, query, time, key, *, backwards=False, until=None):
+def cursor_text(url_name, user_group, query, time, key, *, backwards=False, until=None):
     """Return the text of a cursor for a list with these query parameters."""
-    digest = list_digest(url_name, query)
+    digest = list_digest(url_name, user_group, query)
     return Cursor(time, key, backwards, until, digest).encode()

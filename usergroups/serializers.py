@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 
 from .api.batches import (
     BatchField,
@@ -101,12 +102,30 @@ SEND_IN_QUERY = {
 }
 
 
+class ProvidedIdSerializer(serializers.Serializer[None]):
+    """The name of the id in answers, which bodies may have as well."""
+
+    provided_id = serializers.CharField()
+
+
 class UserGroupIdSerializer(serializers.Serializer[None]):
-    """The id of a user group."""
+    """The id of a user group in a body."""
 
     examples: Examples = {"user_group_id": "example_1"}
+    answer: type[serializers.Serializer[Any]] = ProvidedIdSerializer
 
     user_group_id = TextField(**ID)
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Take ``provided_id``, the name in answers, for ``user_group_id``."""
+        if "provided_id" in data:
+            same = {"user_group_id": data["provided_id"], **data}
+            if same["user_group_id"] != data["provided_id"]:
+                detail = ErrorDetail("This is not the `user_group_id`.", "invalid")
+                raise serializers.ValidationError({"provided_id": [detail]})
+            data = same
+        fields: dict[str, Any] = super().to_internal_value(data)
+        return fields
 
 
 class UserGroupIdQuery(serializers.Serializer[None]):

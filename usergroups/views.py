@@ -52,6 +52,10 @@ class ApiTokenView(TokenView):
         """The user groups that the token gives access to."""
         return UserGroup.objects.filter(**self.token.scope)
 
+    @property
+    def owner_of_list(self) -> object:
+        return self.token.scope
+
     def get_queryset(self) -> QuerySet[Any]:
         return self.user_groups
 

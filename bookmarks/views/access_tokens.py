@@ -31,13 +31,14 @@ class AccessTokenPagination(KeysetPagination):
 
 
 def with_expiry(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a new access token with its ``expires_at`` in place
-    of ``expires_in``, if they have it.
+    """Return the fields of a new access token with its dates in place of
+    ``expires_in``, if they have it.
     """
     if "expires_in" not in fields:
         return fields
+    now = timezone.now()
     lifetime = timedelta(seconds=fields.pop("expires_in"))
-    return {**fields, "expires_at": timezone.now() + lifetime}
+    return {**fields, "created_at": now, "expires_at": now + lifetime}
 
 
 @extend_schema_view(get=openapi.list_access_tokens, post=openapi.issue_access_token)

@@ -4,7 +4,6 @@ from contextlib import ExitStack
 from typing import Any, BinaryIO
 
 from django.db import IntegrityError
-from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,7 +19,7 @@ from bookmarks.files import (
 from bookmarks.import_report import Report, translated
 from bookmarks.imports import StorageUnavailable, copied, store
 from usergroups.api.errors import MissingField, failure
-from usergroups.api.parsers import read_chunks
+from usergroups.api.parsers import UnsupportedType, read_chunks
 from usergroups.api.requests import APIRequest
 
 from .access_token_view import AccessTokenView
@@ -101,20 +100,20 @@ class ImportView(AccessTokenView):
         """Return the name of the format that the parameter or the Content-Type
         names, or None.
 
-        Raises UnsupportedMediaType.
+        Raises UnsupportedType.
         """
         media_type = request.content_type.partition(";")[0].strip().lower()
         format_name = request.query_params.get("format")
         if format_name is None:
             format_name = FORMATS_BY_TYPE.get(media_type)
         if format_name is None and media_type != ANY_FORMAT:
-            raise UnsupportedMediaType(request.content_type)
+            raise UnsupportedType(request.content_type)
         return format_name
 
     def encoding_of(self, request: Request) -> str | None:
         """Return the encoding that the Content-Type names, or None.
 
-        Raises UnsupportedMediaType.
+        Raises UnsupportedType.
         """
         charset = (request.content_params or {}).get("charset")
         if not charset:
@@ -122,4 +121,4 @@ class ImportView(AccessTokenView):
         try:
             return encoding_name(charset)
         except ValueError:
-            raise UnsupportedMediaType(request.content_type) from None
+            raise UnsupportedType(request.content_type) from None

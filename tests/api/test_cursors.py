@@ -52,10 +52,15 @@ def call_list(api_client, user_group):
     return lambda name, query: calls[name](query=query)
 
 
-def cursor_of(name, query):
-    """Return a cursor of the list of this name with these parameters."""
-    url_name = OPERATIONS[name].url_name
-    return cursor_text(url_name, query, datetime(2026, 1, 1, tzinfo=UTC), KEYS[name])
+@pytest.fixture
+def cursor_of(user_group):
+    """Return a function that returns a cursor of the list of this name with
+    these parameters.
+    """
+    time = datetime(2026, 1, 1, tzinfo=UTC)
+    return lambda name, query: cursor_text(
+        OPERATIONS[name].url_name, user_group, query, time, KEYS[name]
+    )
 
 
 # Another list
@@ -84,7 +89,8 @@ def cursors(call_list, user_group):
     cursors = {}
     for name in KEYS:
         page = call_list(name, {**REQUIRED.get(name, {}), "limit": 1}).json()
-        [cursors[name]] = parse_qs(urlsplit(page["next"]).query)["cursor"]
+        cursors[name] = page["next_cursor"]
+        assert parse_qs(urlsplit(page["next"]).query)["cursor"] == [cursors[name]]
     return cursors
 
 
@@ -99,6 +105,17 @@ def test_a_list_refuses_the_cursors_of_all_other_lists(call_list, cursors, name)
         for other, cursor in cursors.items()
     }
     assert refused == dict.fromkeys(KEYS.keys() - {name}, REFUSED)
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_cursor_of_another_owner_is_refused(api_client, cursors, name):
+    other = UserGroupFactory(provided_id="example")
+
+    response = caller(api_client, other, name)(
+        query={**REQUIRED.get(name, {}), "cursor": cursors[name]}
+    )
+
+    assert errors(response) == REFUSED
 
 
 # Another order or filter
@@ -144,7 +161,9 @@ LATER = "2026-01-02T00:00:00Z"
         ("list_deletions", {"since": SINCE}, {"since": LATER}),
     ],
 )
-def test_a_cursor_of_another_order_or_filter_is_refused(call_list, name, query, other):
+def test_a_cursor_of_another_order_or_filter_is_refused(
+    call_list, cursor_of, name, query, other
+):
     cursor = cursor_of(name, query)
 
     assert call_list(name, {**query, "cursor": cursor}).status_code == 200
@@ -169,7 +188,9 @@ def test_a_cursor_of_another_order_or_filter_is_refused(call_list, name, query, 
         ),
     ],
 )
-def test_a_cursor_of_the_same_order_and_filters_is_accepted(call_list, query, same):
+def test_a_cursor_of_the_same_order_and_filters_is_accepted(
+    call_list, cursor_of, query, same
+):
     cursor = cursor_of("list_bookmarks", query)
 
     for parameters in (query, same):
@@ -188,10 +209,18 @@ def encoded(value, **options):
     return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def encoded_for(name, *values, **options):
-    """Return the text of a cursor that begins with the digest of this list."""
-    digest = list_digest(OPERATIONS[name].url_name, REQUIRED.get(name, {}))
-    return encoded([digest, *values], **options)
+@pytest.fixture
+def encoded_for(user_group):
+    """Return a function that returns the text of a cursor that begins with the
+    digest of this list.
+    """
+
+    def encoded_for(name, *values, **options):
+        url_name = OPERATIONS[name].url_name
+        digest = list_digest(url_name, user_group, REQUIRED.get(name, {}))
+        return encoded([digest, *values], **options)
+
+    return encoded_for
 
 
 @pytest.mark.parametrize(
@@ -228,7 +257,9 @@ def test_an_invalid_cursor_is_refused(call_list, cursor):
         pytest.param([TIME, "x", False, TIME, TIME], id="two bounds"),
     ],
 )
-def test_a_cursor_of_this_list_with_invalid_values_is_refused(call_list, values):
+def test_a_cursor_of_this_list_with_invalid_values_is_refused(
+    call_list, encoded_for, values
+):
     cursor = encoded_for("list_user_groups", *values)
 
     assert errors(call_list("list_user_groups", {"cursor": cursor})) == REFUSED
@@ -253,7 +284,7 @@ def test_a_cursor_of_this_list_with_invalid_values_is_refused(call_list, values)
     ],
 )
 def test_another_spelling_of_the_text_of_a_cursor_is_refused(
-    call_list, name, values, respell
+    call_list, encoded_for, name, values, respell
 ):
     cursor = encoded_for(name, *values)
     required = REQUIRED.get(name, {})
@@ -299,7 +330,7 @@ def test_another_spelling_of_the_text_of_a_cursor_is_refused(
     ],
 )
 def test_another_spelling_of_the_values_of_a_cursor_is_refused(
-    call_list, name, values, respelt
+    call_list, encoded_for, name, values, respelt
 ):
     required = REQUIRED.get(name, {})
     cursor = encoded_for(name, *values)
@@ -309,7 +340,7 @@ def test_another_spelling_of_the_values_of_a_cursor_is_refused(
     assert errors(call_list(name, {**required, "cursor": another})) == REFUSED
 
 
-def test_json_without_spaces_is_refused_as_a_cursor(call_list):
+def test_json_without_spaces_is_refused_as_a_cursor(call_list, encoded_for):
     values = [TIME, "example", False, None]
     cursor = encoded_for("list_user_groups", *values)
     compact = encoded_for("list_user_groups", *values, separators=(",", ":"))
@@ -318,7 +349,9 @@ def test_json_without_spaces_is_refused_as_a_cursor(call_list):
     assert errors(call_list("list_user_groups", {"cursor": compact})) == REFUSED
 
 
-def test_another_last_character_with_the_same_meaning_is_refused(call_list):
+def test_another_last_character_with_the_same_meaning_is_refused(
+    call_list, encoded_for
+):
     cursor = encoded_for("list_user_groups", TIME, "example 1", False, None)
     value = urlsafe_b64decode(f"{cursor}==")
     # Four bits of the last character belong to no byte.

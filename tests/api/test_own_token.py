@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from bookmarks.models import AccessToken
-from tests.answers import error_code, errors, time_json, user_group_json
+from tests.answers import detail, error_code, errors, time_json, user_group_json
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory, store_tokens
@@ -31,29 +31,35 @@ def issue(request, user_group):
 
 @pytest.fixture
 def call(api_client):
-    """Return a function that calls an operation with a token.
+    """Return a function that returns a caller of an operation with a token.
 
     ``url_name`` is "token" or "token-rotate".
     """
 
-    def call(method, url_name, token, **fields):
+    def call(method, url_name, token):
         app, scheme = "bookmarks", "Bearer"
         if isinstance(token, ApiToken):
             app, scheme = "usergroups", "Token"
         url = reverse(f"{app}:{url_name}")
-        return Caller(api_client, method, url, scheme, token)(fields)
+        return Caller(api_client, method, url, scheme, token)
 
     return call
 
 
 @pytest.fixture
 def describe(call):
-    return lambda token: call("GET", "token", token)
+    return lambda token: call("GET", "token", token)()
 
 
 @pytest.fixture
-def rotate(call):
-    return lambda token, **fields: call("POST", "token-rotate", token, **fields)
+def rotation(call):
+    """Return a function that returns a caller of the rotation of a token."""
+    return lambda token: call("POST", "token-rotate", token)
+
+
+@pytest.fixture
+def rotate(rotation):
+    return lambda token, **fields: rotation(token)(fields)
 
 
 def successor_of(token, response):
@@ -139,6 +145,22 @@ def test_without_a_grace_period_the_old_token_stops_at_once(rotate, describe, is
     assert error_code(describe(token), 401) == "authentication_failed"
     assert error_code(rotate(token), 401) == "authentication_failed"
     assert describe(successor).json()["token"] == token_json(successor)
+
+
+@pytest.mark.parametrize("content_type", [None, "application/json"])
+def test_a_rotation_needs_no_body(rotation, issue, content_type):
+    token = issue()
+
+    response = rotation(token)(CONTENT_TYPE=content_type)
+
+    successor_of(token, response)
+
+
+def test_a_rotation_with_a_body_needs_a_content_type(rotation, issue):
+    refused = rotation(issue())(b"{}", CONTENT_TYPE="")
+
+    assert errors(refused, 415) == [(None, "unsupported_media_type")]
+    assert detail(refused) == "The request has no Content-Type."
 
 
 def test_the_location_describes_the_successor(rotate, issue, api_client):

@@ -245,7 +245,7 @@ def test_in_a_batch_an_unknown_field_is_the_error_of_its_item(
 def test_a_user_group_can_be_sent_back(call_usergroups, user_group):
     id_ = {"user_group_id": user_group.provided_id}
     read = call_usergroups("GET", "user", query=id_).json()["user_group"]
-    sent = {**read, **id_, "token": "other", "team_id": 0, "created_at": "never"}
+    sent = {**read, "token": "other", "team_id": 0, "created_at": "never"}
 
     for method in ("POST", "PUT"):
         answer = call_usergroups(method, "user", sent).json()["user_group"]
@@ -253,6 +253,26 @@ def test_a_user_group_can_be_sent_back(call_usergroups, user_group):
     batch = call_usergroups("POST", "users-batch", {"user_groups": [sent]})
     assert results(batch) == [(200, [])]
     assert call_usergroups("GET", "user", query=id_).json()["user_group"] == read
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "create_user_group",
+        "update_user_group",
+        "rotate_user_group_token",
+        "issue_access_token",
+    ],
+)
+def test_a_body_may_name_its_user_group_as_answers_do(call, user_group, name):
+    provided_id = user_group.provided_id
+
+    assert call(name, {"provided_id": provided_id}).status_code in (200, 201)
+    both = {"provided_id": provided_id, "user_group_id": provided_id}
+    assert call(name, both).status_code in (200, 201)
+    differ = call(name, {**both, "user_group_id": "other"})
+    assert errors(differ) == [("provided_id", "invalid")]
+    assert errors(call(name, {"provided_id": None})) == [("user_group_id", "null")]
 
 
 def test_a_bookmark_can_be_sent_back(call_bookmarks, user_group):

@@ -117,6 +117,7 @@ def test_collections_are_listed_newest_first(call_bookmarks, user_group):
         "success": 1,
         "next": None,
         "previous": None,
+        "next_cursor": None,
         "collections": [
             collection_json(collection) for collection in reversed(collections)
         ],

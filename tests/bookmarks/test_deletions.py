@@ -79,6 +79,7 @@ def test_a_deletion_has_exactly_these_fields(call_bookmarks, user_group):
         "deletions": [{"type": "bookmark", "id": str(bookmark.pk)}],
         "next": None,
         "previous": None,
+        "next_cursor": None,
     }
 
 

@@ -153,16 +153,23 @@ def queries(user_group):
     return {
         "newest": {},
         "oldest": {"order": "oldest"},
-        "middle": {"cursor": cursor_text("bookmarks:bookmarks", {}, *position)},
+        "middle": {
+            "cursor": cursor_text("bookmarks:bookmarks", user_group, {}, *position)
+        },
         "back": {
-            "cursor": cursor_text("bookmarks:bookmarks", {}, *position, backwards=True)
+            "cursor": cursor_text(
+                "bookmarks:bookmarks", user_group, {}, *position, backwards=True
+            )
         },
         "since": {"created_since": middle.created_at.isoformat(), "order": "oldest"},
         "collection": {"collection": collection},
         "middle of the collection": {
             "collection": collection,
             "cursor": cursor_text(
-                "bookmarks:bookmarks", {"collection": str(collection)}, *position
+                "bookmarks:bookmarks",
+                user_group,
+                {"collection": str(collection)},
+                *position,
             ),
         },
         "oldest of the collection": {"collection": collection, "order": "oldest"},
@@ -307,7 +314,7 @@ def many_tokens(user_group):
 
 
 def test_a_page_of_the_tokens_of_a_team_reads_no_others(
-    call_access_tokens, many_tokens
+    call_access_tokens, user_group, many_tokens
 ):
     wrong = {}
     for order, seconds in product(["newest", "oldest"], [None, 1_000]):
@@ -315,7 +322,7 @@ def test_a_page_of_the_tokens_of_a_team_reads_no_others(
         if seconds is not None:
             created_at = OLD + timedelta(seconds=seconds)
             query["cursor"] = cursor_text(
-                "access_tokens:team-access-tokens", query, created_at, b""
+                "access_tokens:team-access-tokens", user_group, query, created_at, b""
             )
 
         _token, page = queries_of(
@@ -380,7 +387,7 @@ def plans_of_groups(call_usergroups, query):
 
 
 def test_a_list_by_time_of_update_reads_only_its_own_groups(
-    call_usergroups, many_groups
+    call_usergroups, user_group, many_groups
 ):
     wrong = {}
     for order, seconds in product(["newest", "oldest"], [20_000, 10_000]):
@@ -390,6 +397,7 @@ def test_a_list_by_time_of_update_reads_only_its_own_groups(
         query = {"updated_since": since, "order": order}
         query["cursor"] = cursor_text(
             "usergroups:users",
+            user_group,
             query,
             middle.updated_at,
             middle.provided_id,

@@ -175,6 +175,7 @@ def queries_of_list(url_name, owner):
             until = END if order == "oldest" else None
             query["cursor"] = cursor_text(
                 url_name,
+                owner,
                 query,
                 MIDDLE,
                 ID,
@@ -242,6 +243,7 @@ def test_a_page_of_changes_begins_at_its_cursor(call_as, owners):
         query = {"updated_since": START.isoformat(), "order": order, "limit": 1}
         query["cursor"] = cursor_text(
             "bookmarks:bookmarks",
+            owner,
             query,
             MIDDLE,
             ID,

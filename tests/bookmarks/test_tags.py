@@ -103,7 +103,7 @@ def test_tags_are_trimmed_and_distinct_in_their_order(
     ("tags", "error"),
     [
         (["a", 1], ("tags.1", "invalid")),
-        ([None], ("tags.0", "invalid")),
+        ([None], ("tags.0", "null")),
         ([["a"]], ("tags.0", "invalid")),
         ([""], ("tags.0", "blank")),
         (["a", "b", " \t "], ("tags.2", "blank")),

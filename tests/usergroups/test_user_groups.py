@@ -459,6 +459,7 @@ def test_groups_are_listed_newest_first(call_usergroups, user_group):
         "success": 1,
         "next": None,
         "previous": None,
+        "next_cursor": None,
         "user_groups": [
             user_group_detail_json(group) for group in (*reversed(others), user_group)
         ],

@@ -303,7 +303,8 @@ def _problems(
         # A key of the request may contain a lone surrogate, which UTF-8 cannot
         # encode.
         attr = ".".join(path).encode(errors="backslashreplace").decode()
-        yield {"code": code, "detail": str(detail), "attr": attr or None}
+        # The name of an unknown field may be empty.
+        yield {"code": code, "detail": str(detail), "attr": attr if path else None}
 
 
 class InvalidToken(AuthenticationFailed):

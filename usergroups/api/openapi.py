@@ -46,7 +46,7 @@ from .errors import (
     failure,
 )
 from .pagination import KeysetPagination
-from .parsers import PayloadTooLarge
+from .parsers import NoBodyParser, PayloadTooLarge
 from .requests import FIELD, PARAMETER, UnknownName, known_fields
 from .views import BaseAPIView
 
@@ -253,7 +253,8 @@ class OperationSchema(AutoSchema):
         if described is None:
             return None
         if "requestBody" in described:
-            described["requestBody"]["required"] = True
+            is_optional = NoBodyParser in self.view.parser_classes
+            described["requestBody"]["required"] = not is_optional
         parameters = described.get("parameters", [])
         for number, parameter in enumerate(parameters):
             self._simplify(parameter)
@@ -314,6 +315,10 @@ class OperationSchema(AutoSchema):
             if name in examples and "$ref" not in described:
                 described["example"] = examples[name]
         return schema
+
+    def map_parsers(self) -> list[str]:
+        # That of a NoBodyParser is empty.
+        return [*filter(None, super().map_parsers())]
 
     def get_serializer_name(self, serializer: object, direction: object) -> str:
         return component_name(type(serializer))

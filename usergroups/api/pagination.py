@@ -132,8 +132,9 @@ class CursorField(serializers.CharField):
     def __init__(self, key_type: Callable[[str], Key], **kwargs: Any) -> None:
         self.key_type = key_type
         help_text = (
-            "The `cursor` parameter of a page's `next` or `previous` URL. It belongs "
-            "to the list, the order and the filters of that page."
+            "The `next_cursor` of a page, or the `cursor` parameter of its `next` or "
+            "`previous` URL. It belongs to the owner, the list, the order and the "
+            "filters of that page."
         )
         super().__init__(required=False, help_text=help_text, **kwargs)
 
@@ -201,15 +202,16 @@ class PageQuery(serializers.Serializer[None]):
         return {**query, "time_field": time_field, "list_digest": list_digest}
 
     def list_digest(self, query: Mapping[str, object]) -> str:
-        """Return eight hexadecimal digits that differ between lists, orders
-        and filters, for validated fields.
+        """Return eight hexadecimal digits that differ between owners, lists,
+        orders and filters, for validated fields.
         """
         same_on_all_pages = {
             name: value
             for name, value in query.items()
             if name not in ("cursor", "limit")
         }
-        identity = [type(self).__name__, same_on_all_pages]
+        owner = self.context["view"].owner_of_list
+        identity = [type(self).__name__, owner, same_on_all_pages]
         # Times are in UTC.
         text = json.dumps(identity, default=str, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -218,7 +220,7 @@ class PageQuery(serializers.Serializer[None]):
 class PageEnvelope(Envelope):
     """A page of a list."""
 
-    examples = {"next": None, "previous": None}
+    examples = {"next": None, "previous": None, "next_cursor": None}
 
     # A subclass adds the items.
     next = serializers.URLField(
@@ -226,6 +228,10 @@ class PageEnvelope(Envelope):
     )
     previous = serializers.URLField(
         allow_null=True, help_text="The URL of the previous page, or null."
+    )
+    next_cursor = serializers.CharField(
+        allow_null=True,
+        help_text="The value of the parameter `cursor` for the next page, or null.",
     )
 
 
@@ -305,10 +311,14 @@ class KeysetPagination(BasePagination):
         return items
 
     def links(self) -> dict[str, str | None]:
-        """Return the URLs of the next and the previous page, or None."""
+        """Return the URLs of the next and the previous page, and the cursor of
+        the next one, each None if there is no such page.
+        """
+        next_cursor = self._cursor_at(self.next, False)
         return {
-            "next": self._link(self.next, False),
-            "previous": self._link(self.previous, True),
+            "next": self._link(next_cursor),
+            "previous": self._link(self._cursor_at(self.previous, True)),
+            "next_cursor": next_cursor,
         }
 
     def _ordered(self, queryset: QuerySet[M]) -> QuerySet[M]:
@@ -410,15 +420,22 @@ class KeysetPagination(BasePagination):
     def _position(self, item: M) -> Position:
         return getattr(item, self.time_field), getattr(item, self.key)
 
-    def _link(self, position: Position | None, backwards: bool) -> str | None:
-        """Return the absolute URL of the request with a cursor at this
-        position, or None without a position.
+    def _cursor_at(self, position: Position | None, backwards: bool) -> str | None:
+        """Return the cursor of the page at this position, or None without a
+        position.
         """
         if position is None:
             return None
-        cursor = Cursor(*position, backwards, self.until, self.list_digest)
+        return Cursor(*position, backwards, self.until, self.list_digest).encode()
+
+    def _link(self, cursor: str | None) -> str | None:
+        """Return the absolute URL of the request with this cursor, or None
+        without a cursor.
+        """
+        if cursor is None:
+            return None
         parameters = self.request.query_params.copy()
-        parameters["cursor"] = cursor.encode()
+        parameters["cursor"] = cursor
         query = urlencode(parameters, doseq=True)
         path = escape_uri_path(self.request.path)
         return self.request.build_absolute_uri(f"{path}?{query}")

@@ -26,6 +26,16 @@ class UnsupportedEncoding(UnsupportedMediaType):
         )
 
 
+class UnsupportedType(UnsupportedMediaType):
+    """The body has no Content-Type, or one that the operation does not take."""
+
+    def __init__(self, content_type: str) -> None:
+        detail = None
+        if not content_type:
+            detail = "The request has no Content-Type."
+        super().__init__(content_type, detail)
+
+
 class PayloadTooLarge(APIException):
     status_code = 413
     default_code = "payload_too_large"
@@ -93,12 +103,13 @@ class JSONNegotiation(DefaultContentNegotiation):
 
     def select_parser(
         self, request: Request, parsers: Iterable[BaseParser]
-    ) -> BaseParser | None:
+    ) -> BaseParser:
+        """Return the parser. Raises UnsupportedType."""
         media_type = request.content_type.partition(";")[0].strip().lower()
         for parser in parsers:
             if parser.media_type == media_type:
                 return parser
-        return None
+        raise UnsupportedType(request.content_type)
 
 
 class TooManyValuesInBody(ParseError):
@@ -125,6 +136,10 @@ class JSONObjectParser(BaseParser):
         parser_context: Mapping[str, object] | None = None,
     ) -> dict[str, object]:
         body = read_body(stream, self.max_size())
+        return self.parse_body(body)
+
+    def parse_body(self, body: bytes) -> dict[str, object]:
+        """Return the object. Raises ParseError."""
         try:
             value = strict_json.decode(body)
         except strict_json.TooManyValues:
@@ -134,6 +149,24 @@ class JSONObjectParser(BaseParser):
         if not isinstance(value, dict):
             raise ParseError(NOT_AN_OBJECT)
         return value
+
+
+class OptionalBodyParser(JSONObjectParser):
+    """Parse an empty body as an empty object."""
+
+    def parse_body(self, body: bytes) -> dict[str, object]:
+        return super().parse_body(body or b"{}")
+
+
+class NoBodyParser(JSONObjectParser):
+    """Parse an empty body without a Content-Type as an empty object."""
+
+    media_type = ""
+
+    def parse_body(self, body: bytes) -> dict[str, object]:
+        if body:
+            raise UnsupportedType(self.media_type)
+        return {}
 
 
 class BatchParser(JSONObjectParser):

@@ -484,6 +484,14 @@ class BaseAPIView(GenericAPIView[Any]):
         """Return the context of the serializers, as in DRF's generic views."""
         return {"request": self.request, "format": self.format_kwarg, "view": self}
 
+    @property
+    def owner_of_list(self) -> object:
+        """The owner of the objects that the token can list, to which the
+        cursors of the lists are bound.
+        """
+        token: Any = self.request.auth
+        return token.owner_key
+
     def has_query(self, method: str) -> bool:
         """Return whether the method's request serializer is for the query
         parameters, not for a body.

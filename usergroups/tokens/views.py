@@ -11,6 +11,7 @@ from django.utils.encoding import escape_uri_path
 from rest_framework.authentication import BaseAuthentication
 
 from usergroups.api.envelopes import AnySerializer
+from usergroups.api.parsers import NoBodyParser, OptionalBodyParser
 from usergroups.api.views import BaseAPIView, CreateMixin
 
 from .authentication import TokenAuthentication
@@ -65,6 +66,7 @@ class RotateTokenView(CreateMixin, TokenView):
 
     request_serializers = {"POST": TokenRotationSerializer}
     response_serializers = {"POST": SuccessorEnvelope}
+    parser_classes = [OptionalBodyParser, NoBodyParser]
     serializer_class = TokenSerializer
     object_name = "token"
     errors = {
