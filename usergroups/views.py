@@ -1,6 +1,5 @@
 """The user group operations."""
 
-from collections.abc import Iterator
 from typing import Any, cast
 
 from django.db.models import ProtectedError, QuerySet, RestrictedError
@@ -235,24 +234,35 @@ class UserGroupBatchView(BatchMixin, ApiTokenView):
         }
 
 
+MAX_TOGETHER = 100
+"""The number of user groups that a batch deletes in one transaction."""
+
+
 @extend_schema_view(post=openapi.delete_user_groups)
 class UserGroupBatchDeletionView(BatchMixin, ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupIdsSerializer}
     response_serializers = {"POST": serializers.UserGroupDeletionEnvelope}
     list_name = "user_group_ids"
 
-    def perform_batch(self, items: list[str]) -> Iterator[bool | Exception]:
+    def perform_batch(self, items: list[str]) -> list[bool | Exception]:
         existing = UserGroup.objects.existing_ids(items, self.token.scope)
-        for provided_id in items:
-            if self.request.deadline.has_passed():
-                yield TimeLimitExceeded()
-            elif provided_id in existing:
-                yield self.delete_item(provided_id)
-            else:
-                yield UserGroup.DoesNotExist()
+        # each id once
+        to_delete = [each for each in dict.fromkeys(items) if each in existing]
+        outcomes: dict[str, bool | Exception] = {}
+        for start in range(0, len(to_delete), MAX_TOGETHER):
+            chunk = to_delete[start : start + MAX_TOGETHER]
+            deleted = set()
+            if not self.request.deadline.has_passed():
+                deleted = UserGroup.objects.delete_together(chunk, self.token.scope)
+            for provided_id in chunk:
+                is_deleted = provided_id in deleted
+                outcomes[provided_id] = is_deleted or self.delete_item(provided_id)
+        return [outcomes.pop(each, UserGroup.DoesNotExist()) for each in items]
 
     def delete_item(self, provided_id: str) -> bool | Exception:
         """Delete a user group, in a transaction of its own."""
+        if self.request.deadline.has_passed():
+            return TimeLimitExceeded()
         try:
             UserGroup.objects.delete_by_provided_id(provided_id, self.token.scope)
         except (

@@ -14,9 +14,11 @@ from tests.answers import (
     user_group_detail_json,
     user_group_json,
 )
+from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.api import pagination
+from usergroups.events import Event, Kind, keys_text
 from usergroups.models import UserGroup
 
 # GET api/user
@@ -368,10 +370,11 @@ def test_a_batch_ends_its_deletions_at_the_time_limit(
     assert UserGroup.objects.get() == user_group
 
 
-def test_each_deletion_of_a_batch_takes_the_statements_of_a_single_one(
-    call_usergroups, user_group
+@pytest.mark.parametrize("number", [2, 100])
+def test_small_groups_of_a_batch_are_deleted_in_one_transaction(
+    call_usergroups, user_group, number
 ):
-    groups = UserGroupFactory.create_batch(3, team=user_group.team)
+    groups = UserGroupFactory.create_batch(number, team=user_group.team)
     ids = [group.provided_id for group in groups]
 
     queries = queries_of(delete_many, call_usergroups, *ids)
@@ -383,9 +386,24 @@ def test_each_deletion_of_a_batch_takes_the_statements_of_a_single_one(
         b"",
         {"user_group_id": user_group.provided_id},
     )
-    # The first two statements read the token, and which groups exist. A single
-    # deletion reads the token as well.
-    assert len(queries) == 2 + 3 * (len(single) - 1)
+    # A batch also reads which groups exist.
+    assert len(queries) == len(single) + 1
+
+
+def test_each_deletion_of_a_batch_is_an_event(call_usergroups, user_group):
+    bookmark = BookmarkFactory(user_group__team=user_group.team)
+    ids = [user_group.provided_id, bookmark.user_group.provided_id]
+
+    delete_many(call_usergroups, *ids)
+
+    events = Event.objects.filter(kind=Kind.DELETED)
+    assert dict(events.values_list("keys", "counts")) == {
+        keys_text([user_group.pk]): {"usergroups.usergroup": 1},
+        keys_text([bookmark.user_group_id]): {
+            "bookmarks.bookmark": 1,
+            "usergroups.usergroup": 1,
+        },
+    }
 
 
 def test_unknown_groups_of_a_batch_take_one_statement(call_usergroups):
