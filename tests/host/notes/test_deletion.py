@@ -19,6 +19,7 @@ from tests.host.notes.models import (
     Step,
     Trace,
 )
+from tests.usergroups.factories import UserGroupFactory
 from usergroups.db import cascades
 from usergroups.events import is_owner, owner_of
 from usergroups.models import Team, UserGroup
@@ -151,6 +152,11 @@ def test_a_foreign_key_that_does_nothing_prevents_the_deletion_of_its_row_only(
     single = call_bookmarks("DELETE", "bookmark", ids[0])
     batch = call_bookmarks("POST", "bookmarks-batch-delete", body={"ids": ids})
     of_group = call_usergroups("DELETE", "user", query=query)
+    other = UserGroupFactory(team=user_group.team)
+    group_ids = [user_group.provided_id, other.provided_id]
+    of_groups = call_usergroups(
+        "POST", "users-batch-delete", {"user_group_ids": group_ids}
+    )
     page = confirm(
         admin_client,
         admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
@@ -160,6 +166,7 @@ def test_a_foreign_key_that_does_nothing_prevents_the_deletion_of_its_row_only(
     assert errors(single, 409) == [(None, "protected")]
     assert [each["status"] for each in batch.json()["results"]] == [409, 200]
     assert errors(of_group, 409) == [(None, "protected")]
+    assert [each["status"] for each in of_groups.json()["results"]] == [409, 200]
     assert "because other objects prevent it" in page.content.decode()
     assert [*Bookmark.objects.all()] == [bookmarks[0]]
 
