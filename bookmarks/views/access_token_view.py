@@ -58,13 +58,14 @@ class AccessTokenView(TokenView):
             raise bookmark_errors.InvalidCollection
         return self.collection
 
-    def get_valid_serializer(self) -> AnySerializer:
+    @cached_property
+    def valid_serializer(self) -> AnySerializer:
         """Return the serializer of the request. Its ``validated_data`` have the
         collection in place of its id, if there is one.
 
         Raises ValidationError.
         """
-        serializer = super().get_valid_serializer()
+        serializer = super().valid_serializer
         fields = serializer.validated_data
         if fields.get("collection") is not None:
             fields["collection"] = self.get_collection(fields["collection"])

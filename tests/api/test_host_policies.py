@@ -228,8 +228,3 @@ def test_a_batch_is_done_whatever_the_response_has(
 
     assert response.json() == {"success": 1}
     assert not UserGroup.objects.exists()
-
-
-def test_a_response_refuses_an_iterator():
-    with pytest.raises(TypeError, match="user_groups is an iterator"):
-        UserGroupView().respond({"user_groups": iter([])})

@@ -5,7 +5,7 @@ of them.
 """
 
 from datetime import UTC, datetime
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.db import connections
@@ -218,7 +218,7 @@ def test_links_are_absolute_and_keep_the_parameters(listing):
 
     link = listing.page("?limit=1&order=oldest")["next"]
 
-    assert "limit=1&order=oldest&cursor=" in link
+    assert {"limit=1", "order=oldest"} < {*urlsplit(link).query.split("&")}
     assert link.startswith("http://testserver/")
 
 

@@ -6,12 +6,12 @@ clients in PHP have no type for a choice of two schemas.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
-from rest_framework.serializers import ListSerializer
+from rest_framework.serializers import ListSerializer, Serializer
 
 from .body_sizes import MAX_RESULTS_SIZE
 from .envelopes import (
@@ -20,7 +20,6 @@ from .envelopes import (
     ProblemSerializer,
     SerializerClass,
     SuccessField,
-    represent_the_same,
 )
 from .errors import failure
 from .fields import TimestampField
@@ -113,6 +112,8 @@ class ResultSerializer(serializers.Serializer[Mapping[str, object]]):
     """The result of an item of a batch."""
 
     examples: Examples = {"status": 200}
+    failed: ClassVar[Result] = {}
+    """The fields that the schema requires and a FailedItem lacks."""
 
     # A subclass adds the fields of a successful result, with required=False,
     # because successful and failed results have one type: generated clients in
@@ -127,6 +128,8 @@ class ResultSerializer(serializers.Serializer[Mapping[str, object]]):
 
 class WriteResultSerializer(ResultSerializer):
     """The result of an item of a batch that writes."""
+
+    failed = {"changed": False}
 
     changed = serializers.BooleanField(
         help_text=(
@@ -161,11 +164,6 @@ class ResultsField(serializers.Field[Iterable[Result], object, list[Result], obj
         # the fields of a FailedItem in each of them.
         for name in ("type", "errors"):
             del self.item_serializer.fields[name]
-        # The fields that the schema requires and a FailedItem lacks. It has
-        # changed nothing.
-        self.missing_in_failures: dict[str, object] = {}
-        if issubclass(result, WriteResultSerializer):
-            self.missing_in_failures = {"changed": False}
         # Describe this instance in the OpenAPI document.
         extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
 
@@ -176,7 +174,7 @@ class ResultsField(serializers.Field[Iterable[Result], object, list[Result], obj
         represented: list[Result] = []
         for item in value:
             if isinstance(item, FailedItem):
-                represented.append({**item, **self.missing_in_failures})
+                represented.append({**item, **self.result.failed})
             else:
                 represented.append(self.item_serializer.to_representation(item))
         return represented
@@ -208,17 +206,20 @@ def with_serializer(
     """
     replaced: dict[str, Any] = {}
     for name, field in answer().fields.items():
-        is_list = isinstance(field, ListSerializer)
-        nested: Any = type(getattr(field, "child", field))
         if isinstance(field, ResultsField):
             result = with_serializer(field.result, serializer)
             if result is not field.result:
                 replaced[name] = ResultsField(cast(type[ResultSerializer], result))
-        elif represent_the_same(nested, serializer):
-            kind = serializer
-            if not issubclass(serializer, nested):
-                kind = type(serializer.__name__, (serializer, nested), {})
-            replaced[name] = kind(many=is_list, required=field.required)
+            continue
+        is_list = isinstance(field, ListSerializer)
+        nested: Any = type(getattr(field, "child", field))
+        common = {*nested.__mro__} & {*serializer.__mro__} - {*Serializer.__mro__}
+        if not common or issubclass(nested, serializer):
+            continue
+        kind = serializer
+        if not issubclass(serializer, nested):
+            kind = type(serializer.__name__, (serializer, nested), {})
+        replaced[name] = kind(many=is_list, required=field.required)
     if not replaced:
         return answer
     attributes = {**replaced, "__module__": serializer.__module__}

@@ -48,16 +48,6 @@ class Envelope(serializers.Serializer[Mapping[str, object]]):
     success = SuccessField()
 
 
-def represent_the_same(nested: type, serializer: SerializerClass) -> bool:
-    """Return whether ``serializer`` is for the objects of a nested serializer,
-    and changes their representation.
-    """
-    if issubclass(nested, serializer):
-        return False
-    common = {*nested.__mro__} & {*serializer.__mro__} - {*Serializer.__mro__}
-    return bool(common)
-
-
 ERROR_CODE = "The code of an error."
 
 

@@ -194,9 +194,8 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
         error = ServerError()
     response = Response(failure(error), error.status_code, headers=_headers(error))
     if response.status_code >= 500:
-        if isinstance(error, DatabaseUnavailable) and error.__cause__:
-            # The log names the error of the database.
-            exception = cast(Exception, error.__cause__)
+        # The log names the error of the database, for example.
+        cause = cast(Exception, error.__cause__ or exception)
         # Django's request, which has no public name in DRF
         request: HttpRequest = context["request"]._request
         # Error trackers such as Sentry's receive this signal.
@@ -207,7 +206,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
             request.path,
             response=response,
             request=request,
-            exception=exception,
+            exception=cause,
         )
     return response
 
@@ -244,14 +243,6 @@ def failure(
     all_problems = _problems(exception.detail, exception.default_code)
     # One more than the maximum shows that there are too many.
     problems = list(islice(all_problems, max_problems + 1))
-    if not problems:
-        problems = [
-            Problem(
-                code=exception.default_code,
-                detail=str(exception.default_detail),
-                attr=None,
-            )
-        ]
     if len(problems) > max_problems:
         problems[max_problems - 1 :] = [TOO_MANY]
     # An error about a duplicate has the id of the existing object.

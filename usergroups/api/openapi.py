@@ -371,23 +371,20 @@ class OperationSchema(AutoSchema):
     def _error_response(
         self, status: int, errors: list[APIException]
     ) -> OpenApiResponse:
-        codes = codes_of_errors(errors)
+        bodies = [failure(error) for error in errors]
+        examples = [OpenApiExample(body["errors"][0]["code"], body) for body in bodies]
+        codes = {problem["code"] for body in bodies for problem in body["errors"]}
         serializer = FailureSerializer
         if status == 400:
             codes |= self._codes_of_fields()
             serializer = self.failure_serializer
             # Few operations share this response, so it has one example.
-            errors = errors[-1:]
+            examples = examples[-1:]
         self.codes |= codes
         listed = ", ".join(f"`{code}`" for code in sorted(codes))
         # A host may answer with another status.
         meaning = DESCRIPTIONS.get(status, "The request is refused.")
-        description = f"{meaning} Codes: {listed}."
-        examples = []
-        for error in errors:
-            body = failure(error)
-            examples.append(OpenApiExample(body["errors"][0]["code"], body))
-        return OpenApiResponse(serializer, description, examples)
+        return OpenApiResponse(serializer, f"{meaning} Codes: {listed}.", examples)
 
     def _codes_of_fields(self) -> set[str]:
         """Return the codes of errors in the fields of the request."""
@@ -454,14 +451,6 @@ def codes_of_field(field: Any) -> set[str]:
     return codes - UNREACHABLE_CODES
 
 
-def codes_of_errors(errors: Sequence[APIException]) -> set[str]:
-    """Return the codes in the bodies of error responses."""
-    codes = set()
-    for error in errors:
-        codes |= {problem["code"] for problem in failure(error)["errors"]}
-    return codes
-
-
 def examples_of(serializer: SerializerClass) -> dict[str, object]:
     """Return examples of the values of fields: those in the attribute
     ``examples`` of the class, of its base classes, and of its ``answer``.
@@ -497,15 +486,10 @@ def exclude_replaced_views(endpoints: list[Endpoint]) -> list[Endpoint]:
     For drf-spectacular's PREPROCESSING_HOOKS. Otherwise, the document has the
     methods that a host's view does not offer.
     """
-    views_by_path = defaultdict(set)
+    replaced: set[tuple[str, type]] = set()
     for path, _, _, callback in endpoints:
-        views_by_path[path].add(callback.cls)
-
-    def is_replaced(path: str, view: type) -> bool:
-        others = views_by_path[path] - {view}
-        return any(issubclass(other, view) for other in others)
-
-    return [each for each in endpoints if not is_replaced(each[0], each[-1].cls)]
+        replaced.update((path, base) for base in callback.cls.__mro__[1:])
+    return [each for each in endpoints if (each[0], each[-1].cls) not in replaced]
 
 
 def exclude_api_views(endpoints: list[Endpoint]) -> list[Endpoint]:

@@ -25,13 +25,12 @@ from django.db.models.lookups import (
     LessThanOrEqual,
 )
 from django.utils import timezone
-from django.utils.encoding import escape_uri_path
-from django.utils.http import urlencode
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.filters import BaseFilterBackend
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
+from rest_framework.utils.urls import replace_query_param
 
 from usergroups.db.bounded_reads import Comparison, compare_positions, number_to_read
 
@@ -434,11 +433,8 @@ class KeysetPagination(BasePagination):
         """
         if cursor is None:
             return None
-        parameters = self.request.query_params.copy()
-        parameters["cursor"] = cursor
-        query = urlencode(parameters, doseq=True)
-        path = escape_uri_path(self.request.path)
-        return self.request.build_absolute_uri(f"{path}?{query}")
+        url = self.request.build_absolute_uri()
+        return replace_query_param(url, "cursor", cursor)
 
 
 class QueryFilter(BaseFilterBackend):

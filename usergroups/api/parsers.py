@@ -7,8 +7,9 @@ batches. Imports of files call ``read_chunks``.
 from collections.abc import Iterable, Iterator, Mapping
 
 from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
-from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from . import body_sizes, strict_json
@@ -98,8 +99,10 @@ def _check_encoding(request: APIRequest) -> None:
         raise UnsupportedEncoding(encoding)
 
 
-class JSONNegotiation(DefaultContentNegotiation):
-    """Select the parser by the exact media type, without parameters."""
+class JSONNegotiation(BaseContentNegotiation):
+    """Select the parser by the exact media type, without parameters, and the
+    only renderer, whatever Accept says.
+    """
 
     def select_parser(
         self, request: Request, parsers: Iterable[BaseParser]
@@ -110,6 +113,15 @@ class JSONNegotiation(DefaultContentNegotiation):
             if parser.media_type == media_type:
                 return parser
         raise UnsupportedType(request.content_type)
+
+    def select_renderer(
+        self,
+        request: Request,
+        renderers: Iterable[BaseRenderer],
+        format_suffix: str | None = None,
+    ) -> tuple[BaseRenderer, str]:
+        [renderer] = renderers
+        return renderer, renderer.media_type
 
 
 class TooManyValuesInBody(ParseError):

@@ -31,7 +31,7 @@ from rest_framework.request import Request
 
 from . import conf
 from .call_limits import Deadline
-from .envelopes import AnySerializer, SerializerClass, represent_the_same
+from .envelopes import AnySerializer, SerializerClass
 from .errors import MAX_PROBLEMS, BadRequest
 from .strict_json import check_storable
 
@@ -203,14 +203,13 @@ def known_fields(
     The attribute ``answer`` of the class is the serializer of answers about
     the same object, if what was read can be sent back. Those of its fields
     that the class lacks are ignored, and so are those of ``represented``, the
-    serializer of the view, if it is for the same object.
+    serializer of the view.
     """
     fields = {**serializer().fields}
     answer: SerializerClass | None = getattr(serializer, "answer", None)
     if answer is not None:
-        fields = {**answer().fields, **fields}
-        if represented is not None and represent_the_same(answer, represented):
-            fields = {**represented().fields, **fields}
+        for answered in (answer, represented or answer):
+            fields = {**answered().fields, **fields}
     return dict(sorted(fields.items()))
 
 

@@ -1,9 +1,9 @@
 """Serializers that are used again, for ``get_serializer`` of BaseAPIView."""
 
+import functools
 import threading
 from collections import defaultdict
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from rest_framework.serializers import Serializer
@@ -30,13 +30,13 @@ class SerializerPool(threading.local):
 
     def take(
         self,
-        taken: list[Pooled],
+        endings: list[Callable[[], None]],
         serializer_class: SerializerClass,
         context: Mapping[str, object],
         partial: bool = False,
     ) -> AnySerializer:
-        """Return a serializer of this class, and add it to those that are
-        ``taken``: nobody else uses it until it is given back.
+        """Return a serializer of this class. Nobody else uses it until the
+        function that this adds to the ``endings`` of the call gives it back.
         """
         if not is_reusable(serializer_class):
             return serializer_class(context=context, partial=partial)
@@ -47,7 +47,7 @@ class SerializerPool(threading.local):
             _ = serializer.fields
             free.append(Pooled(serializer, {**vars(serializer)}))
         pooled = free.pop()
-        taken.append(pooled)
+        endings.append(functools.partial(self.give_back, pooled))
         # that of DRF's argument ``context``
         vars(pooled.serializer)["_context"] = context
         return pooled.serializer
@@ -61,7 +61,7 @@ class SerializerPool(threading.local):
         self._free[key].append(pooled)
 
 
-@cache
+@functools.cache
 def is_reusable(serializer_class: SerializerClass) -> bool:
     """Return whether all serializers of the class have the same fields.
 

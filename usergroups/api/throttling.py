@@ -83,10 +83,7 @@ class FixedWindowThrottle(SimpleRateThrottle):
         if cache.add(key, 1, self.duration):
             return 1
         # Another process has just added the key.
-        with suppress(ValueError):
-            return cache.incr(key)
-        # The key has expired since then.
-        return 1
+        return cache.incr(key)
 
     def wait(self) -> float:
         return self.seconds_left

@@ -10,7 +10,6 @@ from collections.abc import (
     Collection,
     Hashable,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
@@ -28,11 +27,11 @@ from django.utils.functional import cached_property
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import APIException, NotAuthenticated
+from rest_framework.fields import empty
 from rest_framework.filters import BaseFilterBackend
 from rest_framework.generics import GenericAPIView
 from rest_framework.pagination import BasePagination
 from rest_framework.permissions import BasePermission
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ListField
@@ -71,7 +70,7 @@ from .requests import (
     etag,
     known_fields,
 )
-from .serializer_pool import Pooled, pool
+from .serializer_pool import pool
 from .strict_json import CompactJSONRenderer
 from .throttling import TokenThrottle
 
@@ -201,9 +200,8 @@ class BaseAPIView(GenericAPIView[Any]):
     def dispatch(
         self, request: HttpRequest, *args: object, **kwargs: object
     ) -> HttpResponseBase:
-        # The limits that count this call, with the owner that it counts for.
-        self.counted_by: list[tuple[ConcurrencyLimit, Hashable]] = []
-        self.pooled: list[Pooled] = []
+        # what to do when the call has ended
+        self.endings: list[Callable[[], None]] = []
         # The actor is unknown until initial() has authenticated the token.
         actor_before = actor.set(None)
         try:
@@ -211,9 +209,7 @@ class BaseAPIView(GenericAPIView[Any]):
             with translation.override(None):
                 return super().dispatch(request, *args, **kwargs)
         finally:
-            end_counting(self.counted_by)
-            for pooled in self.pooled:
-                pool.give_back(pooled)
+            end_all(self.endings)
             actor.reset(actor_before)
 
     def initialize_request(
@@ -260,13 +256,6 @@ class BaseAPIView(GenericAPIView[Any]):
         self.limit_calls_in_progress(self.request)
         actor.set(request.auth)
 
-    def perform_content_negotiation(
-        self, request: Request, force: object = False
-    ) -> tuple[BaseRenderer, str]:
-        """Return the only renderer of the view, whatever Accept says."""
-        renderer = self.get_renderers()[0]
-        return renderer, renderer.media_type
-
     def perform_authentication(self, request: Request) -> None:
         """Authenticate the request.
 
@@ -295,14 +284,15 @@ class BaseAPIView(GenericAPIView[Any]):
             limits.insert(0, (COSTLY_CALLS, token.team_id))
         for limit, owner in limits:
             limit.begin(owner)
-            self.counted_by.append((limit, owner))
+            self.endings.append(partial(limit.end, owner))
 
     def keep_counting(self) -> Callable[[], None]:
         """Count the call after its response has begun, until the returned
         function is called.
         """
-        counted_by, self.counted_by = self.counted_by, []
-        return partial(end_counting, counted_by)
+        endings = self.endings
+        self.endings = []
+        return partial(end_all, endings)
 
     def is_costly(self, request: APIRequest) -> bool:
         """Return whether the call may take much time or memory.
@@ -366,25 +356,23 @@ class BaseAPIView(GenericAPIView[Any]):
         """Return the serializer of the view's objects, if it has any."""
         return self.serializer_class
 
-    def get_serializer(self, *args: Any, **kwargs: Any) -> AnySerializer:
+    def get_serializer(
+        self, instance: Any = None, data: Any = empty, **kwargs: Any
+    ) -> AnySerializer:
         """Return a serializer: with ``data``, that of the request's method, and
         otherwise that of the view's objects.
 
         Raises ValidationError for the names of fields that it does not know.
         """
         kwargs.setdefault("context", self.get_serializer_context())
-        if "data" not in kwargs:
+        if data is empty:
             serializer_class = cast(SerializerClass, self.get_serializer_class())
-            return serializer_class(*args, **kwargs)
+            return serializer_class(instance, **kwargs)
         method = self.method_key
-        data = kwargs["data"]
-        serializer = pool.take(
-            self.pooled,
-            self.request_serializers[method],
-            kwargs["context"],
-            kwargs.get("partial", method == "PATCH"),
-        )
-        serializer.instance = next(iter(args), None)
+        kwargs.setdefault("partial", method == "PATCH")
+        serializer_class = self.request_serializers[method]
+        serializer = pool.take(self.endings, serializer_class, **kwargs)
+        serializer.instance = instance
         if method not in self.methods_with_query:
             check_fields(data, serializer)
         serializer.initial_data = data
@@ -392,16 +380,6 @@ class BaseAPIView(GenericAPIView[Any]):
 
     @cached_property
     def valid_serializer(self) -> AnySerializer:
-        """Validate the request. Raises ValidationError."""
-        return self.get_valid_serializer()
-
-    @property
-    def validated_data(self) -> dict[str, Any]:
-        """The validated query parameters or body. Raises ValidationError."""
-        validated: dict[str, Any] = self.valid_serializer.validated_data
-        return validated
-
-    def get_valid_serializer(self) -> AnySerializer:
         """Return the serializer of the request, after validation.
 
         Its data are the query parameters of a request with one of the
@@ -416,6 +394,12 @@ class BaseAPIView(GenericAPIView[Any]):
         serializer = self.get_serializer(data=data)
         serializer.is_valid(raise_exception=True)
         return serializer
+
+    @property
+    def validated_data(self) -> dict[str, Any]:
+        """The validated query parameters or body. Raises ValidationError."""
+        validated: dict[str, Any] = self.valid_serializer.validated_data
+        return validated
 
     @cached_property
     def query_data(self) -> dict[str, str | list[str]]:
@@ -458,13 +442,7 @@ class BaseAPIView(GenericAPIView[Any]):
     ) -> Response:
         """Return a response with the fields of the envelope, and the ETag of
         the object ``about`` that it shows, if that has one.
-
-        Whatever the call does has been done by now: a field must not be an
-        iterator, which would do it when a serializer reads it, or never.
         """
-        for name, value in fields.items():
-            if isinstance(value, Iterator):
-                raise TypeError(f"{name} is an iterator. Respond with a list.")
         headers = {}
         if isinstance(about, DatedModel):
             headers["ETag"] = etag(about.updated_at)
@@ -472,17 +450,13 @@ class BaseAPIView(GenericAPIView[Any]):
             headers["Location"] = location
         envelope = self.get_envelope_class(self.method_key)
         context = self.get_serializer_context()
-        serializer = pool.take(self.pooled, envelope, context)
+        serializer = pool.take(self.endings, envelope, context)
         data = serializer.to_representation(fields)
         return Response(data, status, headers=headers)
 
     def has_object_permissions(self) -> bool:
         """Return whether a permission of the view checks objects."""
         return any(map(checks_objects, self.get_permissions()))
-
-    def get_serializer_context(self) -> dict[str, Any]:
-        """Return the context of the serializers, as in DRF's generic views."""
-        return {"request": self.request, "format": self.format_kwarg, "view": self}
 
     @property
     def owner_of_list(self) -> object:
@@ -662,10 +636,10 @@ class BatchMixin(BaseAPIView):
         return {"status": 200, "changed": bool(outcome)}
 
 
-def end_counting(counted_by: list[tuple[ConcurrencyLimit, Hashable]]) -> None:
-    """Stop counting a call by these limits, for these owners."""
-    for limit, owner in counted_by:
-        limit.end(owner)
+def end_all(endings: list[Callable[[], None]]) -> None:
+    """Call what ends parts of a call."""
+    for end in endings:
+        end()
 
 
 def checks_objects(permission: Any) -> bool:
