@@ -67,8 +67,10 @@ def load(
     two pages, unless that is 0.
     """
     bookmarks = Bookmark.objects.filter(user_group=user_group)
-    # so that all pages come from one database
-    bookmarks = bookmarks.using(bookmarks.db)
+    # All pages come from one database: a replica, or the one that the collection
+    # was read from.
+    database = collection._state.db if collection else bookmarks.db
+    bookmarks = bookmarks.using(database)
     collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group)
     with _snapshot(bookmarks.db, max_idle):
         if created_since is not None:

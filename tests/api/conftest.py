@@ -1,6 +1,6 @@
 import pytest
 
-from tests.operations import OPERATIONS, WITH_A_BODY, body_of, caller
+from tests.operations import OPERATIONS, WITH_A_BODY, caller, valid_body_of
 
 
 @pytest.fixture(params=WITH_A_BODY)
@@ -27,17 +27,4 @@ def valid_body(request, user_group):
     # The names come from one of the fixtures above, or from the test.
     params = request.node.callspec.params
     name = params.get("operation") or params.get("any_operation") or params["name"]
-    values = {
-        "user_group_id": user_group.provided_id,
-        "name": "A name",
-        "url": "https://example.com/",
-        "user_groups": [],
-        "bookmarks": [],
-        "ids": [],
-        "urls": [],
-        "grace": 3600,
-        "user_group_ids": [],
-        "collection": None,
-        "token": user_group.token,
-    }
-    return body_of(name, values)
+    return valid_body_of(name, user_group)

@@ -6,7 +6,7 @@ from django.urls import reverse
 from bookmarks.models import Bookmark, Collection
 from tests.answers import detail, error_code, etag_of
 from tests.conftest import Caller
-from tests.operations import OPERATIONS, WITH_AN_ETAG, WITH_IF_MATCH, caller
+from tests.operations import OPERATIONS, USER_GROUP, WITH_AN_ETAG, WITH_IF_MATCH, caller
 from tests.queries import concurrently
 from usergroups.models import UserGroup
 
@@ -20,7 +20,7 @@ def write(request, api_client, user_group):
 
     ``write.row()`` returns the stored object.
     """
-    kind = OPERATIONS[request.param].object_in_path or "user group"
+    named = OPERATIONS[request.param].object_in_path or USER_GROUP
     call = caller(api_client, user_group, request.param)
     changes = {
         "update_user_group": {"user_group_id": user_group.provided_id, "name": "New"},
@@ -33,7 +33,7 @@ def write(request, api_client, user_group):
     def make(if_match):
         return call(body, HTTP_IF_MATCH=if_match)
 
-    make.row = MODELS[kind].objects.first
+    make.row = MODELS[named.kind].objects.first
     return make
 
 

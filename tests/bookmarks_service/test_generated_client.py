@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bookmarks_service.calls import CALLS, operations_of, resolved
+from tests.calls import CALLS, operations_of, with_answers
 from tests.operations import ANSWERED_IN_JSON, OPERATIONS
 from tests.programs import PATH, needs
 
@@ -292,7 +292,7 @@ def test_every_call_is_made(service, document_file, client, request):
 
     with driver(service, request.getfixturevalue(client)) as make:
         for call in CALLS:
-            parameters, body = resolved([call.parameters, call.body], answers)
+            parameters, body = with_answers([call.parameters, call.body], answers)
             status, content, parsed = make(
                 {
                     "operation": call.operation,

@@ -2,20 +2,25 @@
 exist, and does not change it.
 """
 
-import json
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
-from django.urls import resolve
 
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import (
     AccessTokenFactory,
-    BookmarkFactory,
-    CollectionFactory,
 )
-from tests.conftest import comparable
-from tests.operations import OPERATIONS
+from tests.conftest import Caller, comparable
+from tests.operations import (
+    ACCESS_TOKEN,
+    BOOKMARK,
+    COLLECTION,
+    OPERATIONS,
+    SINCE,
+    USER_GROUP,
+    USER_GROUP_TOKEN,
+    resolved,
+)
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import UserGroup
 from usergroups.tokens import secret_format
@@ -27,69 +32,33 @@ OTHER_OWNERS = {
     "another environment": lambda group: UserGroupFactory(
         provided_id="theirs", team=group.team, environment="Testing"
     ),
+    "another user group": lambda group: UserGroupFactory(
+        provided_id="theirs", team=group.team
+    ),
 }
 
-USER_GROUP_CALLS = [
-    ("GET", "/api/user?user_group_id={user_group}", {}),
-    ("PUT", "/api/user", {"user_group_id": "{user_group}", "name": "Taken"}),
-    ("DELETE", "/api/user?user_group_id={user_group}", {}),
-    ("POST", "/api/user/token", {"user_group_id": "{user_group}"}),
-    ("POST", "/api/user/resolve", {"token": "{user_group_token}"}),
-    ("POST", "/api/user/access-tokens", {"user_group_id": "{user_group}"}),
-    ("GET", "/api/user/access-tokens?user_group_id={user_group}", {}),
-    ("DELETE", "/api/user/access-tokens/{access_token}", {}),
-]
-
-BOOKMARK_CALLS = [
-    ("GET", "/v1/bookmarks/{bookmark}", {}),
-    ("PATCH", "/v1/bookmarks/{bookmark}", {"title": "Taken"}),
-    ("DELETE", "/v1/bookmarks/{bookmark}", {}),
-    ("GET", "/v1/bookmarks?collection={collection}", {}),
-    (
-        "POST",
-        "/v1/bookmarks",
-        {"url": "https://example.com/taken", "collection": "{collection}"},
-    ),
-    (
-        "POST",
-        "/v1/bookmarks/batch",
-        {"bookmarks": [{"url": "https://example.com/", "collection": "{collection}"}]},
-    ),
-    ("POST", "/v1/bookmarks/batch/delete", {"ids": ["{bookmark}"]}),
-    ("POST", "/v1/bookmarks/batch/move", {"ids": ["{bookmark}"], "collection": None}),
-    ("POST", "/v1/bookmarks/batch/move", {"ids": [], "collection": "{collection}"}),
-    ("PATCH", "/v1/bookmarks/{own_bookmark}", {"collection": "{collection}"}),
-    ("GET", "/v1/collections/{collection}", {}),
-    ("PATCH", "/v1/collections/{collection}", {"name": "Taken"}),
-    ("DELETE", "/v1/collections/{collection}", {}),
-    (
-        "POST",
-        "/v1/imports?format=jsonl&collection={collection}",
-        {"url": "https://example.com/taken"},
-    ),
-    ("GET", "/v1/export?collection={collection}", {}),
-]
+# The operations on user groups are for the whole team.
+OWNERS = {
+    "Token": ["another team", "another environment"],
+    "Bearer": ["another team", "another user group"],
+}
 
 UNKNOWN = {
-    "user_group": "unknown",
-    "user_group_token": secret_format.generate("ugt"),
-    "access_token": "unknown",
-    "bookmark": uuid4(),
-    "collection": uuid4(),
+    USER_GROUP: "unknown",
+    USER_GROUP_TOKEN: secret_format.generate("ugt"),
+    ACCESS_TOKEN: "0" * 64,
+    BOOKMARK: str(UUID(int=1)),
+    COLLECTION: str(UUID(int=1)),
 }
 
-
-def objects_of(user_group):
-    """Create an object of each kind, and return the values that stand for them
-    in calls.
-    """
-    return {
-        "user_group": user_group.provided_id,
-        "user_group_token": user_group.token,
-        "access_token": AccessTokenFactory(user_group=user_group).public_id,
-        "bookmark": BookmarkFactory(user_group=user_group).pk,
-        "collection": CollectionFactory(user_group=user_group).pk,
-    }
+CALLS = [
+    pytest.param(name, kind, owner, id=f"{name}, {kind} of {owner}")
+    for name, operation in OPERATIONS.items()
+    for kind in operation.objects
+    if kind is not SINCE
+    for owner in OWNERS[operation.scheme]
+]
+"""Each operation with each object that its request names."""
 
 
 def stored():
@@ -106,18 +75,23 @@ def stored():
     return [list(rows) for rows in (*(each.values() for each in models), tokens)]
 
 
-def answer(client, authorization, call, names):
-    """Make a call, after each of the ``names`` in braces is replaced by its
-    value.
+def token_of(user_group, operation):
+    if operation.scheme == "Token":
+        return ApiTokenFactory(team=user_group.team, recently_used=True)
+    return AccessTokenFactory(user_group=user_group, recently_used=True)
+
+
+def answer(client, operation, token, objects, value):
+    """Call an operation with these objects, and return the comparable answer,
+    without ``value``.
     """
-    method, path, body = call
-    text = json.dumps(body)
-    for name, value in names.items():
-        placeholder = f"{{{name}}}"
-        path = path.replace(placeholder, str(value))
-        text = text.replace(placeholder, str(value))
-    headers = {"Authorization": authorization}
-    return client.generic(method, path, text, "application/json", headers=headers)
+    path = operation.path(objects.get)
+    request = [{**operation.query, **operation.filters}, operation.body]
+    query, body = resolved(request, objects.get)
+    content = operation.file.encode() if operation.file else body or b""
+    call = Caller(client, operation.method, path, operation.scheme, token)
+    status, content, headers = comparable(call(content, query=query))
+    return status, content.replace(value.encode(), b""), headers
 
 
 def get(client, authorization, path):
@@ -125,50 +99,32 @@ def get(client, authorization, path):
     return client.get(path, headers={"Authorization": authorization}).json()
 
 
-@pytest.mark.parametrize("owner", OTHER_OWNERS)
-@pytest.mark.parametrize(
-    "call", USER_GROUP_CALLS, ids=lambda call: f"{call[0]} {call[1]}"
-)
-def test_user_groups_of_another_owner_do_not_exist(client, user_group, owner, call):
-    theirs = objects_of(OTHER_OWNERS[owner](user_group))
-    token = ApiTokenFactory(team=user_group.team, recently_used=True)
-    authorization = f"Token {token.secret}"
-    before = stored()
-
-    for_theirs = answer(client, authorization, call, theirs)
-    for_unknown = answer(client, authorization, call, UNKNOWN)
-
-    assert for_theirs.status_code == 404
-    assert comparable(for_theirs) == comparable(for_unknown)
-    assert stored() == before
-
-
-@pytest.mark.parametrize(
-    "call", BOOKMARK_CALLS, ids=lambda call: f"{call[0]} {call[1]}"
-)
-def test_bookmarks_and_collections_of_another_owner_do_not_exist(
-    client, user_group, call
+@pytest.mark.parametrize(("name", "kind", "owner"), CALLS)
+def test_an_object_of_another_owner_does_not_exist(
+    client, user_group, name, kind, owner
 ):
-    theirs = objects_of(UserGroupFactory(team=user_group.team))
-    own = {"own_bookmark": BookmarkFactory(user_group=user_group).pk}
-    token = AccessTokenFactory(user_group=user_group, recently_used=True)
-    authorization = f"Bearer {token.secret}"
+    operation = OPERATIONS[name]
+    theirs = kind.create(OTHER_OWNERS[owner](user_group))
+    own = {each: each.create(user_group) for each in operation.objects}
+    token = token_of(user_group, operation)
     before = stored()
 
-    for_theirs = answer(client, authorization, call, {**own, **theirs})
-    for_unknown = answer(client, authorization, call, {**own, **UNKNOWN})
-
-    assert (for_theirs.status_code, for_theirs.content) == (
-        for_unknown.status_code,
-        for_unknown.content,
+    for_theirs, for_unknown = (
+        answer(client, operation, token, {**own, kind: value}, value)
+        for value in (theirs, UNKNOWN[kind])
     )
+
+    assert for_theirs == for_unknown
     assert stored() == before
 
 
-@pytest.mark.parametrize("owner", OTHER_OWNERS)
+@pytest.mark.parametrize("owner", OWNERS["Token"])
 def test_lists_have_only_the_objects_of_the_owner(client, user_group, owner):
-    objects_of(OTHER_OWNERS[owner](user_group))
-    own = objects_of(user_group)
+    other = OTHER_OWNERS[owner](user_group)
+    BOOKMARK.create(other)
+    COLLECTION.create(other)
+    bookmark = BOOKMARK.create(user_group)
+    collection = COLLECTION.create(user_group)
     api = f"Token {ApiTokenFactory(team=user_group.team).secret}"
     bearer = f"Bearer {AccessTokenFactory(user_group=user_group).secret}"
 
@@ -177,8 +133,8 @@ def test_lists_have_only_the_objects_of_the_owner(client, user_group, owner):
     collections = get(client, bearer, "/v1/collections")["collections"]
 
     assert [group["provided_id"] for group in groups] == [user_group.provided_id]
-    assert [bookmark["id"] for bookmark in bookmarks] == [str(own["bookmark"])]
-    assert [collection["id"] for collection in collections] == [str(own["collection"])]
+    assert [each["id"] for each in bookmarks] == [bookmark]
+    assert [each["id"] for each in collections] == [collection]
 
 
 def test_a_cursor_of_another_owner_shows_only_own_objects(client, user_group):
@@ -190,17 +146,3 @@ def test_a_cursor_of_another_owner_shows_only_own_objects(client, user_group):
     groups = get(client, f"Token {own_token}", link)["user_groups"]
 
     assert {group["provided_id"] for group in groups} <= {user_group.provided_id}
-
-
-def test_the_calls_cover_all_operations_on_an_object():
-    called = {
-        (method, resolve(path.partition("?")[0]).view_name)
-        for method, path, _ in USER_GROUP_CALLS + BOOKMARK_CALLS
-    }
-    operations = {
-        (operation.method, operation.url_name)
-        for operation in OPERATIONS.values()
-        if operation.needs_object
-    }
-
-    assert called >= operations

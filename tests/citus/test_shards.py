@@ -17,7 +17,7 @@ from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import imported as store
 from tests.citus.partitions import TABLES
 from tests.nested import run_tests
-from tests.operations import OPERATIONS, body_of, caller
+from tests.operations import OPERATIONS, URL, caller, valid_body_of
 from tests.queries import queries_of
 from tests.signals import received
 
@@ -96,28 +96,6 @@ def bookmarks(user_group, collection):
     return BookmarkFactory.create_batch(3, user_group=user_group, collection=collection)
 
 
-def bodies(user_group, collection, bookmarks):
-    """Yield the values of fields for all operations, with existing and new URLs, with and
-    without a collection.
-    """
-    for collection_id in (str(collection.pk), None):
-        for url in (bookmarks[0].url, "https://example.com/new"):
-            yield {
-                "user_group_id": user_group.provided_id,
-                "name": "A name",
-                "url": url,
-                "collection": collection_id,
-                "bookmarks": [
-                    {"url": url, "collection": collection_id},
-                    {"url": f"{url}/2"},
-                ],
-                "ids": [str(bookmark.pk) for bookmark in bookmarks[:2]],
-                "urls": [bookmark.url for bookmark in bookmarks],
-                "user_groups": [],
-                "token": user_group.token,
-            }
-
-
 OPERATIONS_ON_BOOKMARKS = [
     *(
         name
@@ -140,33 +118,30 @@ def receivers(request):
         yield
 
 
-@pytest.mark.usefixtures("receivers")
+@pytest.mark.usefixtures("receivers", "bookmarks")
+@pytest.mark.parametrize("exists", [False, True], ids=["new URL", "stored URL"])
 @pytest.mark.parametrize("name", OPERATIONS_ON_BOOKMARKS)
 def test_each_statement_of_an_operation_names_the_user_group(
-    api_client, user_group, collection, bookmarks, name
+    api_client, user_group, name, exists
 ):
+    if exists:
+        BookmarkFactory(user_group=user_group, url=URL)
     call = caller(api_client, user_group, name)
+    body = valid_body_of(name, user_group)
 
-    statements = []
-    for body in bodies(user_group, collection, bookmarks):
-        statements += queries_of(call, body_of(name, body))
-
-    check(statements)
+    check(queries_of(call, body))
 
 
-@pytest.mark.parametrize("kind", ["bookmark", "collection"])
-@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-def test_each_statement_on_one_object_names_the_user_group(
-    call_bookmarks, bookmarks, collection, kind, method
+@pytest.mark.parametrize("name", ["create_bookmark", "update_bookmark"])
+def test_each_statement_of_a_conflict_names_the_user_group(
+    api_client, user_group, name
 ):
-    key = {"bookmark": bookmarks[0].pk, "collection": collection.pk}[kind]
-    bodies_by_kind = {
-        "bookmark": {"title": "New", "collection": None, "url": bookmarks[1].url},
-        "collection": {"name": "New"},
-    }
-    body = bodies_by_kind[kind]
+    body = valid_body_of(name, user_group)
+    BookmarkFactory(
+        user_group=user_group, url=body["url"], collection_id=body["collection"]
+    )
 
-    check(queries_of(lambda: call_bookmarks(method, kind, key, body=body)))
+    check(queries_of(lambda: caller(api_client, user_group, name)(body)))
 
 
 @pytest.mark.parametrize(

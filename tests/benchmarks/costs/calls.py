@@ -10,7 +10,7 @@ from django.test import Client
 
 from tests.benchmarks import readers
 from tests.bookmarks.factories import AccessTokenFactory
-from tests.bookmarks_service.calls import CALLS, Call, operations_of, resolved
+from tests.calls import CALLS, Call, operations_of, with_answers
 from tests.operations import OPERATIONS
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 
@@ -169,7 +169,7 @@ class Search:
                 parameters[name] = self.extremes.largest(
                     each["schema"], parameters[name], 2048
                 )
-        parameters = resolved(parameters, self.answers)
+        parameters = with_answers(parameters, self.answers)
         body = b""
         schema = self.body_schema(call.operation)
         if schema:
@@ -179,7 +179,7 @@ class Search:
                 key = KEYS[call.operation]
                 field = self.extremes.resolved(schema)["properties"][key]
                 value[key] = self.extremes.largest(field, base[key], MIB, number)
-            body = encoded(resolved(value, self.answers)).encode()
+            body = encoded(with_answers(value, self.answers)).encode()
         elif call.file:
             body = call.file.encode()
         return self.request(call.operation, "", parameters, body)
@@ -187,7 +187,7 @@ class Search:
     def requests(self, call: Call) -> Iterator[Request]:
         """Yield the requests whose cost is measured."""
         name = call.operation
-        parameters = resolved(call.parameters, self.answers)
+        parameters = with_answers(call.parameters, self.answers)
         yield self.largest_request(call, "")._replace(name="all at their maximum")
         schema = self.body_schema(name)
         base = self.base(call)
@@ -236,7 +236,7 @@ class Search:
                     )
 
     def base(self, call: Call) -> Any:
-        return resolved(call.body or {}, self.answers)
+        return with_answers(call.body or {}, self.answers)
 
     def parameters(self, name: str) -> list[dict[str, Any]]:
         _, _, operation = self.operations[name]

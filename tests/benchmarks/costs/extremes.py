@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from tests.bookmarks_service.calls import Answered
+from tests.operations import Existing
 
 TEXTS = {
     "letters": "a",
@@ -120,7 +120,7 @@ class Extremes:
         """Return the largest valid value of about ``room`` bytes at most, which
         differs for each number.
         """
-        if isinstance(base, Answered):
+        if isinstance(base, Existing):
             return base
         schema = self.resolved(schema)
         if "properties" in schema:
