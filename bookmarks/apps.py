@@ -1,5 +1,4 @@
 from django.apps import AppConfig
-from django.db.backends.signals import connection_created
 from django.utils.translation import gettext_lazy as _
 
 
@@ -14,9 +13,7 @@ class BookmarksConfig(AppConfig):
 
         from . import checks, serializers, tags  # noqa: F401, PLC0415
         from .path_converters import PublicIdConverter  # noqa: PLC0415
-        from .search import create_lower_function  # noqa: PLC0415
 
-        connection_created.connect(create_lower_function)
         register_converter(PublicIdConverter, "public_id")
         # A ModelSerializer of a host represents tags as a list, too.
         fields = ModelSerializer.serializer_field_mapping

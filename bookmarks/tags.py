@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from usergroups.db.storable_text import require_storable
 
+from .letter_case import fold
 from .web_url import CONTROL_CHARACTER
 
 MAX_TAGS = 50  # of a bookmark
@@ -39,10 +40,10 @@ def distinct(tags: Iterable[str]) -> list[str]:
     """Return the tags without those that differ from an earlier one at most in
     letter case.
     """
-    by_lowercase: dict[str, str] = {}
+    by_fold: dict[str, str] = {}
     for tag in tags:
-        by_lowercase.setdefault(tag.lower(), tag)
-    return list(by_lowercase.values())
+        by_fold.setdefault(fold(tag), tag)
+    return list(by_fold.values())
 
 
 def clean_tags(tags: object) -> list[str]:

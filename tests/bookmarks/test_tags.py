@@ -1,5 +1,6 @@
 """The tags and the notes of bookmarks."""
 
+import sys
 from contextlib import ExitStack
 from urllib.parse import parse_qs, urlsplit
 
@@ -7,6 +8,7 @@ import pytest
 from django.core import serializers
 
 from bookmarks.models import Bookmark
+from bookmarks.tags import distinct
 from tests.answers import bookmark_json, detail, errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.calls_in_progress import begin_call
@@ -284,6 +286,38 @@ def test_a_list_finds_the_bookmarks_with_all_tags(
         BookmarkFactory(user_group=user_group, title=str(number), tags=each)
 
     assert found(call_bookmarks, tag=tags) == titles
+
+
+PAIRS = [
+    (character.lower(), character)
+    for character in map(chr, range(sys.maxunicode + 1))
+    if character.lower().upper() == character != character.lower()
+]
+"""The letters of Unicode that have two cases: the small and the capital ones."""
+
+
+@pytest.mark.parametrize("change", [list, reversed], ids=["small", "capital"])
+def test_every_letter_is_found_by_its_other_case(call_bookmarks, user_group, change):
+    for start in range(0, len(PAIRS), 100):
+        letters = zip(*PAIRS[start : start + 100], strict=True)
+        sought, stored = map("".join, change([*letters]))
+        tags = distinct([stored, sought])
+        BookmarkFactory(user_group=user_group, title=stored, tags=tags)
+
+        assert tags == [stored]
+        assert found(call_bookmarks, q=sought) == [stored]
+        assert found(call_bookmarks, tag=sought) == [stored]
+
+    assert len(PAIRS) > 1_300
+
+
+def test_the_position_of_a_sigma_does_not_matter(call_bookmarks, user_group):
+    BookmarkFactory(user_group=user_group, title="ΘΕΟΣΟΦΙΑ", tags=["ΟΔΟΣ"])
+
+    assert found(call_bookmarks, q="ΘΕΟΣ") == ["ΘΕΟΣΟΦΙΑ"]
+    assert found(call_bookmarks, q="θεος") == ["ΘΕΟΣΟΦΙΑ"]
+    assert found(call_bookmarks, tag="οδος") == ["ΘΕΟΣΟΦΙΑ"]
+    assert distinct(["οδος", "ΟΔΟΣ", "οδοσ"]) == ["οδος"]
 
 
 def test_the_filter_by_tag_combines_with_the_others(call_bookmarks, user_group):
