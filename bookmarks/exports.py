@@ -72,27 +72,24 @@ def load(
     database = collection._state.db if collection else bookmarks.db
     bookmarks = bookmarks.using(database)
     collections = Collection.objects.using(bookmarks.db).filter(user_group=user_group)
+    is_of_one_place = collection is not None or without_collections
     with _snapshot(bookmarks.db, max_idle):
         if created_since is not None:
             recent = bookmarks.filter(created_at__gte=created_since)
-            if collection is not None or without_collections:
+            if is_of_one_place:
                 recent = recent.filter(collection=collection)
             for page in _pages(recent, PAGE_SIZE):
-                keys = {bookmark.collection_id for bookmark in page} - {None}
-                by_key = collections.in_bulk(keys)
+                by_key = collections.in_bulk({row.collection_id for row in page})
                 for bookmark in page:
                     bookmark.collection = by_key.get(bookmark.collection_id)
                 yield from page
             return
-        if collection is not None:
-            yield from _in_collections(bookmarks, [collection])
-            return
-        for page in _pages(bookmarks.filter(collection=None), PAGE_SIZE, BY_COLLECTION):
-            yield from page
-        if without_collections:
+        yield from _in_collection(bookmarks, collection)
+        if is_of_one_place:
             return
         for some in _pages(collections, MAX_COLLECTIONS):
-            yield from _in_collections(bookmarks, some)
+            for each in some:
+                yield from _in_collection(bookmarks, each)
 
 
 @contextmanager
@@ -139,23 +136,19 @@ def _pages(
         )
 
 
-def _in_collections(
-    bookmarks: QuerySet[Bookmark], collections: Sequence[Collection]
+def _in_collection(
+    bookmarks: QuerySet[Bookmark], collection: Collection | None
 ) -> Iterator[Bookmark | Collection]:
-    """Yield the bookmarks of these collections in order, and each collection
-    that is empty, for which no statement is needed.
-    """
-    inside = bookmarks.filter(collection__in=collections).order_by()
-    filled = set(inside.values_list("collection", flat=True).distinct())
-    for collection in collections:
-        if collection.pk not in filled:
-            yield collection
-            continue
-        of_one = bookmarks.filter(collection=collection)
-        for page in _pages(of_one, PAGE_SIZE, BY_COLLECTION):
-            for bookmark in page:
-                bookmark.collection = collection
-                yield bookmark
+    """Yield the bookmarks of a collection, or the collection if it has none."""
+    is_empty = True
+    inside = bookmarks.filter(collection=collection)
+    for page in _pages(inside, PAGE_SIZE, BY_COLLECTION):
+        is_empty = False
+        for bookmark in page:
+            bookmark.collection = collection
+            yield bookmark
+    if collection is not None and is_empty:
+        yield collection
 
 
 def write(items: Iterable[Bookmark | Collection], file_format: str) -> Iterator[bytes]:

@@ -32,7 +32,7 @@ from bookmarks.files import (
     UnreadableFile,
     parse_date,
 )
-from bookmarks.files.collection_names import shortened
+from bookmarks.files.folder_paths import shortened
 from bookmarks.models import (
     MAX_COLLECTION_NAME_LENGTH,
     MAX_NOTE_LENGTH,

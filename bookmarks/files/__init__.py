@@ -133,10 +133,7 @@ def read(
     with open_text(file, encoding, file_format) as text:
         beginning = text.read(SIZE)
         text.seek(0)
-        # A client has sent the file as a string in JSON, in which escaped URLs
-        # may look valid.
-        is_string = file_format in ("html", "txt") and beginning.lstrip()[:1] == '"'
-        for record in () if is_string else FORMATS[file_format].read(text):
+        for record in FORMATS[file_format].read(text):
             found.add(type(record))
             yield record
     if Record in found:

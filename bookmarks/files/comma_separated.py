@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from io import StringIO
+from itertools import chain
 from operator import methodcaller
 from typing import TextIO
 
@@ -28,7 +29,7 @@ ESCAPED_FORMULA = re.compile(r"(?:\A|(?<=[;\r\n]))'(?='*[=+\-@\t\r])")
 DELIMITERS = ",;\t"
 MAX_COLUMNS = 200  # because a row takes time for each column, also if it is short
 # A line for Excel before the header.
-DECLARED_DELIMITER = re.compile(r"sep=(.)[\r\n]*", re.IGNORECASE)
+DECLARED_DELIMITER = re.compile(r"sep=([,;|\t])[\r\n]*", re.IGNORECASE)
 
 
 # Articles in a cell are longer than the default of the process, 131,072.
@@ -41,22 +42,10 @@ def find_delimiter(header: str) -> str:
     """
     by_number = sorted(DELIMITERS, key=header.count, reverse=True)
     for delimiter in by_number:
-        if FieldMap(split(header, delimiter) or []).positions["url"]:
+        names = next(csv.reader([header], delimiter=delimiter))
+        if FieldMap(names).positions["url"]:
             return delimiter
     return by_number[0]
-
-
-def split(line: str, delimiter: str) -> list[str] | None:
-    """Return the cells of a line as spreadsheets read them, or None if a
-    quotation mark is missing.
-    """
-    rows = csv.reader([line.rstrip("\r\n"), ""], delimiter=delimiter)
-    try:
-        cells = next(rows)
-    except csv.Error:
-        return None
-    # It has also read the empty line if a quotation mark is open.
-    return cells if rows.line_num == 1 else None
 
 
 def read_rows(text: TextIO) -> Iterator[tuple[int, list[str] | Problem]]:
@@ -64,14 +53,15 @@ def read_rows(text: TextIO) -> Iterator[tuple[int, list[str] | Problem]]:
     why it cannot be read.
 
     Blank lines are skipped. A line ``sep=;`` before the header, for Excel, names
-    the delimiter. A row of several lines must have as many cells as the header,
-    and no text after a closing quotation mark. Otherwise a quotation mark is
-    missing, and rows have become part of a cell.
+    the delimiter.
     """
-    lines = enumerate(read_lines(text), start=1)
+    lines = read_lines(text)
+    following = 1
     delimiter = ""
     width = 0
-    for number, line in lines:
+    for line in lines:
+        number = following
+        following += 1
         declared = DECLARED_DELIMITER.fullmatch(line)
         if declared and not width:
             delimiter = declared[1]
@@ -79,47 +69,54 @@ def read_rows(text: TextIO) -> Iterator[tuple[int, list[str] | Problem]]:
             yield number, too_long(MAX_LINE)
         elif not line.isspace():
             delimiter = delimiter or find_delimiter(line)
-            last = number
-            cells = split(line, delimiter)
-            if cells is None:
-                last, cells = read_long_row(number, line, lines, delimiter)
-                if width and len(cells or []) != width:
-                    cells = None
+            cells, size = read_row(line, lines, delimiter, width)
+            following = number + size
             if cells is None:
                 problem = gettext_noop(
                     "A quotation mark is missing or misplaced, so the lines up to "
-                    "%(last)s cannot be read."
+                    "%(last)s cannot be read.",
+                    last=following - 1,
                 )
-                yield number, Problem(problem, last=last)
+                yield number, problem
             elif any(cells):
                 width = width or len(cells)
                 yield number, cells
 
 
-def read_long_row(
-    number: int, line: str, following: Iterator[tuple[int, str]], delimiter: str
-) -> tuple[int, list[str] | None]:
-    """Return the number of the last line of the row that begins on this one,
-    and its cells, or None if it does not end within MAX_LINE characters.
+def read_row(
+    line: str, following: Iterator[str], delimiter: str, width: int
+) -> tuple[list[str] | None, int]:
+    """Return the cells of the row that begins with this line, and the number of
+    its lines.
+
+    A row of one line is read as spreadsheets do. One of several lines must have
+    as many cells as the header, and no text after a closing quotation mark.
+    Otherwise a quotation mark is missing, and rows have become part of a cell:
+    return None in place of the cells.
     """
-    last = number
-
-    def lines() -> Iterator[str]:
-        nonlocal last
-        size = len(line)
-        yield line
-        for last, next_line in following:  # noqa: B007  # it is returned
-            size += len(next_line)
-            if size > MAX_LINE:
-                return
-            yield next_line
-
-    rows = csv.reader(lines(), delimiter=delimiter, strict=True)
+    rows = csv.reader([line.rstrip("\r\n"), ""], delimiter=delimiter)
+    cells = next(rows)
+    # It has also read the empty line if a quotation mark is open.
+    if rows.line_num == 1:
+        return cells, 1
+    row = bounded(chain([line], following))
+    rows = csv.reader(row, delimiter=delimiter, strict=True)
     # A row that does not end is an error, too.
-    cells = None
     with suppress(csv.Error):
         cells = next(rows)
-    return last, cells
+        if len(cells) == (width or len(cells)):
+            return cells, rows.line_num
+    return None, rows.line_num
+
+
+def bounded(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines until they have MAX_LINE characters."""
+    size = 0
+    for line in lines:
+        yield line
+        size += len(line)
+        if size >= MAX_LINE:
+            return
 
 
 def read(text: TextIO) -> Iterator[FileRecord]:
@@ -129,7 +126,8 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     for line, row in read_rows(text):
         if isinstance(row, Problem):
             yield InvalidRecord(line, row)
-        elif columns is None:
+            continue
+        if columns is None:
             columns = FieldMap(row)
             problem = _problem_of_header(columns)
             if problem:
@@ -139,34 +137,33 @@ def read(text: TextIO) -> Iterator[FileRecord]:
             if is_our_own:
                 # No other character than the comma separates the tags.
                 columns.split = methodcaller("split", ",")
-        elif any(row[len(columns.names) :]):
-            text_of_problem = gettext_noop(
-                "The row has %(number)s cells for %(columns)s columns."
+            continue
+        width = len(columns.names)
+        if any(row[width:]):
+            reason = gettext_noop(
+                "The row has %(number)s cells for %(columns)s columns.",
+                number=len(row),
+                columns=width,
             )
-            width = len(columns.names)
-            reason = Problem(text_of_problem, number=len(row), columns=width)
             yield InvalidRecord(line, reason)
-        else:
-            missing = [""] * (len(columns.names) - len(row))
-            cells = [*row, *missing]
-            if is_our_own:
-                cells = [ESCAPED_FORMULA.sub("", cell) for cell in cells]
-            yield columns.record(line, cells)
+            continue
+        cells = [*row, *[""] * (width - len(row))]
+        if is_our_own:
+            cells = [ESCAPED_FORMULA.sub("", cell) for cell in cells]
+        yield columns.record(line, cells)
 
 
 def _problem_of_header(columns: FieldMap) -> Problem | None:
     """Return why no bookmarks can be read below a header, or None."""
     if len(columns.names) > MAX_COLUMNS:
-        problem = gettext_noop(
-            "The header has more than %(max)s columns, so no bookmarks can be read."
+        return gettext_noop(
+            "The header has more than %(max)s columns, so no bookmarks can be read.",
+            max=MAX_COLUMNS,
         )
-        return Problem(problem, max=MAX_COLUMNS)
     if not columns.positions["url"]:
-        return Problem(
-            gettext_noop(
-                "The header has no column named url, uri, href or link, so no "
-                "bookmarks can be read."
-            )
+        return gettext_noop(
+            "The header has no column named url, uri, href or link, so no bookmarks "
+            "can be read."
         )
     return None
 

@@ -9,16 +9,14 @@ from typing import BinaryIO, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from .decoding import CHUNK_SIZE
-from .kinds import SIZE, XLSX, binary_kind, refusal
-from .problems import Problem, UnreadableFile, gettext_noop
+from .kinds import SIZE, binary_kind, refusal
+from .problems import UnreadableFile, gettext_noop
 
 MAX_ZIP_ENTRIES = 1000
 
 BEGINNING_OF_ZIP = b"PK\x03\x04"
 ZIP_ENTRY = b"PK\x01\x02"
 
-# A file in each spreadsheet of Excel.
-EXCEL_ENTRY = "xl/workbook.xml"
 DAMAGED_ZIP_ERRORS = (
     BadZipFile,
     EOFError,
@@ -57,7 +55,7 @@ def open_content(
         if isinstance(error, OSError) and error.errno != EINVAL:
             raise
         problem = gettext_noop("The ZIP is damaged or encrypted.")
-        raise UnreadableFile(Problem(problem)) from None
+        raise UnreadableFile(problem) from None
 
 
 def chunks(file: BinaryIO) -> Iterator[bytes]:
@@ -78,20 +76,21 @@ def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
             if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
         ]
         number = len(contained)
-    if any(entry.filename == EXCEL_ENTRY for entry in contained):
-        raise UnreadableFile(refusal(XLSX))
     if number != 1:
         problem = gettext_noop(
             "A ZIP must contain one file, but this one contains %(number)s. Unpack it "
             "and import the file with the bookmarks, never the whole ZIP, because it "
-            "may contain passwords."
+            "may contain passwords.",
+            number=number,
         )
-        raise UnreadableFile(Problem(problem, number=number))
+        raise UnreadableFile(problem)
     [entry] = contained
     # ZipFile reads no more than this number of bytes.
     if limit is not None and entry.file_size > limit:
-        problem = gettext_noop("The file in the ZIP is larger than %(max)s bytes.")
-        raise UnreadableFile(Problem(problem, max=limit))
+        problem = gettext_noop(
+            "The file in the ZIP is larger than %(max)s bytes.", max=limit
+        )
+        raise UnreadableFile(problem)
     # ZipFile would decompress other methods in pieces of any size.
     if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         # The caller reports it as a damaged ZIP.

@@ -14,40 +14,25 @@ from typing import BinaryIO, TextIO
 
 import webencodings
 
-from .problems import Problem, gettext_noop
+from .problems import gettext_noop
 
 CHUNK_SIZE = 64 * 1024
 
 # In characters: of a line of JSON Lines, or of a row of CSV.
 MAX_LINE = 1024 * 1024
 
-# The codec for each byte order mark. It also removes the mark.
-BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 # Encodings that the standard defines, but that do not decode text.
 NOT_FOR_TEXT = ("replacement", "x-user-defined")
 
-# Matches a tag that declares the encoding of an HTML file. Also matches
-# comments and the like, so that a declaration in them does not count.
+# Matches the declaration of the encoding of an HTML or XML file.
 DECLARATION = re.compile(
     r"""
-    <!--(?: -?> | .*?--> | .* )     # a comment, which may be empty or open
-    | <[!?/][^>]*>                  # a document type or a closing tag
-    | <meta[\s/]
-        [^>]*?charset\s*=\s*["']?\s*
-        (?P<label>[^\s"'/>;]+)
-        (?=[^>]*>)
+    < (?: meta[\s/][^>]*?charset | \?xml\s[^>]*?encoding )
+    \s*=\s* ["']? \s* (?P<label>[^\s"'/>;]+) [^>]*>
     """,
-    re.ASCII | re.DOTALL | re.IGNORECASE | re.VERBOSE,
-)
-
-# Matches the declaration of an XML file.
-XML_DECLARATION = re.compile(
-    r"""\s*<\?xml[^>]*\sencoding\s*=\s*["'](?P<label>[^"'>]+)"""
+    re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
 
 # The name of an error handler that replaces what cannot be decoded by a lone
@@ -62,38 +47,33 @@ codecs.register_error(
 
 
 def encoding_name(label: str) -> str:
-    """Return the name of the encoding with this label.
+    """Return the name of Python's codec for the encoding with this label.
 
     Raises ValueError if the label is unknown, or if its encoding is not for
     text.
     """
     encoding = webencodings.lookup(label)
     if encoding is None or encoding.name in NOT_FOR_TEXT:
-        problem = gettext_noop("%(label)s is not the name of an encoding of text.")
-        raise ValueError(Problem(problem, label=label))
-    return str(encoding.name)
+        problem = gettext_noop(
+            "%(label)s is not the name of an encoding of text.", label=label
+        )
+        raise ValueError(problem)
+    if encoding.name == "gbk":
+        # The standard decodes GBK with the decoder of its superset GB 18030.
+        return "gb18030"
+    return str(encoding.codec_info.name)
 
 
-# What declares the encoding of a file, by its format.
-DECLARATIONS = {"html": DECLARATION, "xbel": XML_DECLARATION}
-
-
-def declared_encoding(beginning: bytes, pattern: re.Pattern[str]) -> str | None:
-    """Return the encoding that the beginning of a file declares.
-
-    Return None if it declares none that is known.
+def declared_encoding(beginning: bytes) -> str | None:
+    """Return the name of the first known encoding that a file declares, or
+    None.
     """
-    for declaration in pattern.finditer(beginning.decode("latin-1")):
-        label = declaration["label"]
-        if label is None:
-            continue
+    for declaration in DECLARATION.finditer(beginning.decode("latin-1")):
         with suppress(ValueError):
-            name = encoding_name(label)
+            name = encoding_name(declaration["label"])
             # The declaration has been read as ASCII, so the file is not in
             # UTF-16, whatever it says.
-            if name in ("utf-16le", "utf-16be"):
-                return "utf-8"
-            return name
+            return "utf-8" if name.startswith("utf-16") else name
     return None
 
 
@@ -111,23 +91,15 @@ def open_text(
     """
     stream = io.BufferedReader(file, CHUNK_SIZE)  # type: ignore[type-var]
     beginning = stream.peek()[:1024]
-    if file_format in DECLARATIONS and encoding is None:
-        encoding = declared_encoding(beginning, DECLARATIONS[file_format])
-    codec = _codec_name(beginning, encoding or "utf-8")
+    if encoding is None and file_format in ("html", "xbel"):
+        encoding = declared_encoding(beginning)
+    if beginning.startswith(UTF_16_MARKS):
+        encoding = "utf-16"
+    elif encoding is None or beginning.startswith(codecs.BOM_UTF8):
+        encoding = "utf-8-sig"
     # In HTML, replace CR and CR LF by LF, as browsers do.
     newline = None if file_format == "html" else ""
-    return io.TextIOWrapper(stream, codec, errors=UNDECODABLE, newline=newline)
-
-
-def _codec_name(beginning: bytes, encoding: str) -> str:
-    """Return the codec of a byte order mark, or else that of ``encoding``."""
-    for mark, codec in BYTE_ORDER_MARKS.items():
-        if beginning.startswith(mark):
-            return codec
-    if encoding == "gbk":
-        # The standard decodes GBK with the decoder of its superset GB 18030.
-        return "gb18030"
-    return str(webencodings.lookup(encoding).codec_info.name)
+    return io.TextIOWrapper(stream, encoding, errors=UNDECODABLE, newline=newline)
 
 
 def read_lines(text: TextIO) -> Iterator[str]:

@@ -5,10 +5,11 @@ HTML.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
-from .problems import Problem, gettext_noop
+from .problems import gettext_noop
 from .programs import (
     KARAKEEP_CONTENT,
     NAMES,
@@ -30,7 +31,7 @@ MAX_NAMES = 100
 
 SEPARATORS = dict.fromkeys(map(ord, " \t\r\n_-"))
 
-NO_URL = Problem(gettext_noop("The entry has no URL."))
+NO_URL = gettext_noop("The entry has no URL.")
 
 
 def normalized(name: str) -> str:
@@ -71,9 +72,13 @@ def texts(value: JsonValue) -> list[str]:
         parts = [item]
         if isinstance(item, dict):
             parts = [item.get(key) for key in TEXT_KEYS]
-        all_texts = map(as_text, filter(None, parts))
-        found += filter(None, all_texts)
+        found += filter(None, map(as_text, filter(None, parts)))
     return found
+
+
+def all_texts(values: Iterable[JsonValue]) -> Iterator[str]:
+    """Return an iterator over the texts in all of the values."""
+    return chain.from_iterable(map(texts, values))
 
 
 class FieldMap:
@@ -94,39 +99,29 @@ class FieldMap:
         if PINBOARD_NOTE in found:
             self.split = str.split
         # The positions of the names of each field, in the order of NAMES.
-        self.positions: dict[str, list[int]] = {}
-        for field, names_of_field in NAMES.items():
-            known = [name for name in names_of_field if name in found]
-            self.positions[field] = [found[name] for name in known]
-
-    def texts(self, field: str, values: Sequence[JsonValue]) -> list[str]:
-        """Return the texts in the values of a field."""
-        found: list[str] = []
-        for position in self.positions[field]:
-            value = values[position]
-            if field == "tags" and isinstance(value, str):
-                value = self.split(value)
-            found += texts(value)
-        return found
-
-    def first(self, field: str, values: Sequence[JsonValue]) -> JsonValue:
-        """Return the first value of a field that is not empty, or None."""
-        for position in self.positions[field]:
-            if values[position]:
-                return values[position]
-        return None
+        self.positions = {
+            field: [found[name] for name in known if name in found]
+            for field, known in NAMES.items()
+        }
 
     def record(self, line: int, values: Sequence[JsonValue]) -> FileRecord:
         """Return the record of these values, one for each of the names."""
-        url = self.first("url", values)
+        given: dict[str, list[JsonValue]] = {}
+        for field, positions in self.positions.items():
+            given[field] = [values[each] for each in positions if values[each]]
+        url = next(iter(given["url"]), None)
         if isinstance(url, str):
             # as browsers read it
             url = LINE_BREAKS.sub("", url.strip())
-        title = next(iter(self.texts("title", values)), None)
-        collection = next(iter(self.texts("collection", values)), None)
-        created_at = self.first("created_at", values)
-        tags = tuple(self.texts("tags", values))
-        note = "\n\n".join(self.texts("note", values))
+        title = next(all_texts(given["title"]), None)
+        collection = next(all_texts(given["collection"]), None)
+        created_at = next(iter(given["created_at"]), None)
+        split = [
+            self.split(value) if isinstance(value, str) else value
+            for value in given["tags"]
+        ]
+        tags = tuple(all_texts(split))
+        note = "\n\n".join(all_texts(given["note"]))
         if url:
             return Record(line, url, title, collection, created_at, tags, note)
         if collection and not (title or created_at or tags or note):
@@ -145,12 +140,10 @@ class ObjectReader:
         self.field_map = lru_cache(maxsize=100)(FieldMap)
 
     def record(self, line: int, values: Mapping[str, JsonValue]) -> FileRecord:
-        values = dict(values)
         nested = values.get(KARAKEEP_CONTENT)
         if isinstance(nested, dict):
-            del values[KARAKEEP_CONTENT]
-            for name, value in nested.items():
-                values[f"{KARAKEEP_CONTENT}.{name}"] = value
+            inner = {f"{KARAKEEP_CONTENT}.{name}": nested[name] for name in nested}
+            values = {**values, **inner}
         names = tuple(values)
         field_map = self.field_map if len(names) <= MAX_NAMES else FieldMap
         return field_map(names).record(line, list(values.values()))

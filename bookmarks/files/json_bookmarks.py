@@ -8,15 +8,14 @@ The ``line`` of a record is the number of the bookmark, because line numbers
 are of no use in such a file.
 
 ijson reads a stream in constant memory. It stops reading a file at ``NaN``,
-``Infinity``, exponents of more than 18 digits, control characters in strings
-and lone low surrogates, and replaces lone high surrogates by ``?``.
+``Infinity``, integers of more than 64 bits, numbers that overflow a double,
+control characters in strings and lone low surrogates, and replaces lone high
+surrogates by ``?``.
 """
 
-import re
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any, NamedTuple, TextIO
 
 import ijson
@@ -43,12 +42,6 @@ from .records import CollectionRecord, FileRecord, JsonValue, Record
 
 # Of arrays and objects. A reader of each of them is on Python's stack.
 MAX_DEPTH = 250
-
-# An integer of more than 4,300 digits makes ijson crash the process.
-LONG_NUMBER = re.compile(rb"(?<!\d)(\d{2000})\d+")
-# To find such a number in a twentieth of the time.
-ZEROS_FOR_DIGITS = bytes.maketrans(b"123456789", b"000000000")
-ZEROS = b"0" * 2001
 
 # Of an array, such as tags. Further ones are not kept.
 MAX_ITEMS = 1000
@@ -109,9 +102,10 @@ class JsonReader:
         # which ijson raises an error.
         chunks = (part.encode(errors="surrogateescape") for part in read_chunks(text))
         self.events = ijson.basic_parse(
-            ijson.from_iter(shortened_numbers(chunks)),
-            # Otherwise integers of more than 64 bits would be errors.
-            use_float=False,
+            ijson.from_iter(chunks),
+            # Otherwise an integer of more than 4,300 digits would crash the
+            # process.
+            use_float=True,
             multiple_values=True,
         )
         try:
@@ -119,22 +113,22 @@ class JsonReader:
             for event, _value in self.events:
                 if event in CONTAINERS:
                     yield from self.read_container(event, Place())
-        # A number with a very large exponent raises an ArithmeticError.
-        except (ijson.JSONError, ArithmeticError) as error:
-            text_of_problem = gettext_noop(
+        except ijson.JSONError as error:
+            problem = gettext_noop(
                 "The file cannot be read after %(number)s bookmarks, because it is not "
-                "valid JSON: %(reason)s."
-            )
-            problem = Problem(
-                text_of_problem, number=self.bookmark_count, reason=describe(error)
+                "valid JSON: %(reason)s.",
+                number=self.bookmark_count,
+                reason=describe(error),
             )
             raise UnreadableFile(problem) from error
 
     def read_container(self, event: str, place: Place) -> Reading:
         """Return the generator that reads the array or object that begins."""
         if place.depth == MAX_DEPTH:
-            problem = gettext_noop("it is nested deeper than %(levels)s levels")
-            raise ijson.JSONError(Problem(problem, levels=MAX_DEPTH))
+            problem = gettext_noop(
+                "it is nested deeper than %(levels)s levels", levels=MAX_DEPTH
+            )
+            raise ijson.JSONError(problem)
         if event == "start_map":
             return self.read_object(place)
         return self.read_array(place)
@@ -146,7 +140,7 @@ class JsonReader:
         for event, value in self.events:
             if event == "end_array":
                 break
-            item = scalar(value)
+            item = value
             if event in CONTAINERS:
                 item = yield from self.read_container(event, inside)
             if len(items) < MAX_ITEMS:
@@ -169,7 +163,6 @@ class JsonReader:
                 if event_of_key == "end_map":
                     break
                 event, value = next(self.events)
-                value = scalar(value)
                 if event in CONTAINERS:
                     is_skipped = (
                         place.is_skipped
@@ -260,26 +253,6 @@ def is_folder(place: Place, values: Mapping[str, JsonValue], has_records: bool) 
     return has_records or has_list(values) or place.key == KARAKEEP_LISTS
 
 
-def scalar(value: Any) -> JsonValue:
-    """Return the value of an event without the type Decimal."""
-    return float(value) if isinstance(value, Decimal) else value
-
-
-def shortened_numbers(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the chunks of a text with no more than 2,000 digits in a row."""
-    digits = b""
-    for chunk in chunks:
-        text = digits + chunk
-        if ZEROS in text.translate(ZEROS_FOR_DIGITS):
-            text = LONG_NUMBER.sub(rb"\1", text)
-        # The next chunk may begin with more digits.
-        complete = text.rstrip(b"0123456789")
-        digits = text[len(complete) :]
-        if complete:
-            yield complete
-    yield digits
-
-
 def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each bookmark.
 
@@ -295,12 +268,10 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     yield from JsonReader(first.found).read(text)
 
 
-def describe(error: Exception) -> str:
+def describe(error: ijson.JSONError) -> str:
     """Return the message of an error of the parser, without a full stop and
     without the invalid text on its next lines.
     """
-    if not isinstance(error, ijson.JSONError):
-        return Problem(gettext_noop("it contains a number that is too large"))
     message: str | bytes = error.args[0]
     if isinstance(message, Problem):
         return message

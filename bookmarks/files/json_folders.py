@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .collection_names import join_paths, path_in_folder
 from .fields import as_text
+from .folder_paths import join_paths, path_in_folder
 from .programs import (
     BROWSER_FOLDERS,
     FOLDER_TYPES,

@@ -43,15 +43,13 @@ def _object(line: str) -> dict[str, Any] | Problem:
     if len(line) > MAX_LINE:
         return too_long(MAX_LINE)
     if sum(map(line.count, ",[{")) > MAX_VALUES:
-        problem = gettext_noop("The line has more than %(max)s values.")
-        return Problem(problem, max=MAX_VALUES)
+        return gettext_noop("The line has more than %(max)s values.", max=MAX_VALUES)
     try:
         value = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        problem = gettext_noop("The text is not valid JSON: %(reason)s.")
-        return Problem(problem, reason=error)
+        return gettext_noop("The text is not valid JSON: %(reason)s.", reason=error)
     if not isinstance(value, dict):
-        return Problem(gettext_noop("The line is not a JSON object."))
+        return gettext_noop("The line is not a JSON object.")
     return value
 
 

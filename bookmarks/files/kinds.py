@@ -57,7 +57,12 @@ BINARY_KINDS = [
         r"\A(\x89PNG|\xff\xd8\xff|GIF8|RIFF....WEBP)",
         EXPORT_HTML,
     ),
-    Kind(gettext_noop("an Excel file"), r"\A\xd0\xcf\x11\xe0", SAVE_CSV),
+    Kind(
+        gettext_noop("an Excel file"),
+        # .xls, and the first file in the ZIP that an .xlsx is
+        r"\A(\xd0\xcf\x11\xe0|PK\x03\x04[\s\S]{26}(\[Content_Types|_rels/|xl/))",
+        SAVE_CSV,
+    ),
 ]
 TEXT_KINDS = [
     Kind(gettext_noop("an empty file"), r"\A\s*\Z", EXPORT_AGAIN),
@@ -80,7 +85,6 @@ TEXT_KINDS = [
     Kind("CSV", r"\A\s*[^\n]*[,;\t]|\A\s*(url|uri|href|link)\s", EXPORT_HTML, "csv"),
 ]
 PLAIN_TEXT = Kind(gettext_noop("plain text"), "", EXPORT_HTML)
-XLSX = Kind(gettext_noop("an Excel file"), "", SAVE_CSV)
 
 
 def kind_of(beginning: bytes) -> Kind:
@@ -110,12 +114,11 @@ def refusal(kind: Kind, file_format: str = "") -> Problem:
     """Return why a file of this kind cannot be read in this format, and what
     to do.
     """
-    advice = Problem(kind.advice)
-    if kind.format not in ("", file_format) and file_format:
-        text = gettext_noop("Import it in the format %(format)s.")
-        advice = Problem(text, format=kind.format)
-    return Problem(
-        gettext_noop("No bookmarks found. The file looks like %(kind)s. %(advice)s"),
-        kind=Problem(kind.name),
+    advice = kind.advice
+    if file_format and kind.format not in ("", file_format):
+        advice = gettext_noop("Import it in the format %(format)s.", format=kind.format)
+    return gettext_noop(
+        "No bookmarks found. The file looks like %(kind)s. %(advice)s",
+        kind=kind.name,
         advice=advice,
     )

@@ -14,10 +14,9 @@ from html import escape
 from io import StringIO
 from typing import TextIO
 
-from .character_references import decode_text
-from .collection_names import path_in_folder, split_path
 from .fields import ObjectReader
-from .html_tokenizer import HtmlTokenizer, attributes
+from .folder_paths import path_in_folder, split_path
+from .html_tokenizer import attributes, decode_text, tokens
 from .problems import Problem
 from .programs import LINKDING_END_OF_NOTES, LINKDING_NOTES
 from .records import (
@@ -89,7 +88,9 @@ class NetscapeReader:
     """
 
     def __init__(self, text: TextIO) -> None:
-        self.tokens = HtmlTokenizer(text)
+        self.tokens = tokens(text)
+        # The number of the line on which the last token begins.
+        self.line = 1
         # The records that the last token has completed.
         self.records: list[FileRecord] = []
         # The text of the open link, heading or description so far, or None.
@@ -117,18 +118,17 @@ class NetscapeReader:
         self.is_title = False
 
     def __iter__(self) -> Iterator[FileRecord]:
-        for token in self.tokens:
+        for line, token in self.tokens:
+            self.line = line
             if isinstance(token, Problem):
                 self.end_link()
-                self.records.append(InvalidRecord(self.tokens.line, token))
+                self.records.append(InvalidRecord(self.line, token))
             elif isinstance(token, str):
                 self.add_text(token)
             elif token["slash"]:
                 self.end_tag(token["tag"].lower(), token)
             else:
                 self.start_tag(token["tag"].lower(), token)
-            # There, a comment ends at ">".
-            self.tokens.is_in_text = self.text is not None or self.is_in_description
             if self.records:
                 yield from self.records
                 self.records.clear()
@@ -139,8 +139,8 @@ class NetscapeReader:
         yield from self.records
 
     def add_text(self, text: str) -> None:
-        if self.text is not None and self.text.tell() < MAX_TEXT_LENGTH:
-            self.text.write(text)
+        if self.text is not None:
+            self.text.write(text[: MAX_TEXT_LENGTH - self.text.tell()])
 
     def start_tag(self, name: str, tag: re.Match[str]) -> None:
         if name == "a":
@@ -203,7 +203,7 @@ class NetscapeReader:
             # Only exports of this service have CREATED_AT. No other character
             # than the comma separates their tags.
             self.link["tags"] = values["tags"].split(",")
-        self.link_line = self.tokens.line
+        self.link_line = self.line
         self.text = StringIO()
 
     def end_link(self) -> None:
@@ -263,7 +263,7 @@ class NetscapeReader:
     def end_list(self) -> None:
         """End the innermost list, and add its collection if it is empty."""
         if self.is_empty and self.collection:
-            self.records.append(CollectionRecord(self.tokens.line, self.collection))
+            self.records.append(CollectionRecord(self.line, self.collection))
         self.collection = self.outer_collections.pop()
         self.is_empty = False
 

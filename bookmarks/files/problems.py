@@ -26,13 +26,13 @@ class UnreadableFile(Exception):
         self.problem = problem
 
 
-def gettext_noop(text: str) -> str:
-    """Mark a text for translation, and return it as it is."""
-    return text
+def gettext_noop(text: str, **values: Any) -> Problem:
+    """Mark a sentence for translation, and return the problem with these
+    values of its placeholders.
+    """
+    return Problem(text, **values)
 
 
 def too_long(max_length: int) -> Problem:
     """Return the problem of a line with more characters than this."""
-    return Problem(
-        gettext_noop("The line is longer than %(max)s characters."), max=max_length
-    )
+    return gettext_noop("The line is longer than %(max)s characters.", max=max_length)

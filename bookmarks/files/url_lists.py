@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from .decoding import MAX_LINE, read_lines
-from .problems import Problem, gettext_noop, too_long
+from .problems import gettext_noop, too_long
 from .records import FileRecord, InvalidRecord, Record
 
 # The title may contain brackets, and the URL parentheses, but no others within
@@ -48,4 +48,4 @@ def read(text: TextIO) -> Iterator[FileRecord]:
             yield Record(number, link["url"], (link["title"] or "").strip())
         if not links and "://" in line:
             problem = gettext_noop("The URL is not at the beginning of the line.")
-            yield InvalidRecord(number, Problem(problem))
+            yield InvalidRecord(number, problem)

@@ -91,7 +91,7 @@ def test_collections_are_read_in_the_order_of_their_creation(user_group):
     assert list(load(user_group)) == [oldest, in_middle, in_newest]
 
 
-def test_collections_take_few_queries(user_group, monkeypatch):
+def test_collections_take_a_query_for_each_page_of_bookmarks(user_group, monkeypatch):
     monkeypatch.setattr(exports, "PAGE_SIZE", 4)
     monkeypatch.setattr(exports, "MAX_COLLECTIONS", 3)
     for size in (0, 1, 0, 0, 5):
@@ -101,8 +101,8 @@ def test_collections_take_few_queries(user_group, monkeypatch):
     statements = queries_of(lambda: list(load(user_group)))
 
     in_no_collection = 1
-    of_first_three = len(["collections", "which have bookmarks", "second"])
-    of_last_two = len(["collections", "which have bookmarks", *["last"] * 2])
+    of_first_three = len(["collections", "first", "second", "third"])
+    of_last_two = len(["collections", "fourth", *["last"] * 2])
     assert len(statements) == in_no_collection + of_first_three + of_last_two
 
 

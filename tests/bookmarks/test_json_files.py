@@ -314,10 +314,9 @@ def test_folders_that_refer_to_one_another_in_a_circle_end():
         ),
         pytest.param(", NaN]", "invalid char in json text", id="NaN"),
         pytest.param(
-            ", 1e9999999999999999999]",
-            "it contains a number that is too large",
-            id="an exponent of 19 digits",
+            f", {'9' * 5000}]", "integer overflow", id="an integer of 5,000 digits"
         ),
+        pytest.param(", 1e400]", "(floating point) overflow", id="an exponent"),
         pytest.param(', "\ud800"]', "invalid bytes in UTF8 string", id="a surrogate"),
         pytest.param(
             b', "\xff"]', "invalid bytes in UTF8 string", id="an invalid byte"
@@ -343,10 +342,7 @@ def test_a_malformed_file_is_read_as_far_as_possible(rest, reason):
     ("value", "title"),
     [
         ("-0.5e-3", "-0.0005"),
-        ("1e400", "inf"),
-        ("12345678901234567890", "12345678901234567890"),
-        # Of more than 2,000 digits, only the first 2,000 are read.
-        ("9" * 200_000, "9" * 2000),
+        ("9223372036854775807", "9223372036854775807"),
         ('"\\u0000"', "\0"),
         ('"\\ud83d\\ude00"', "😀"),
         ('"\u2028"', "\u2028"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bookmarks import exports, imports
 from bookmarks.files import EXPORT_FORMATS, read
-from bookmarks.files.collection_names import path_in_folder
+from bookmarks.files.folder_paths import path_in_folder
 from bookmarks.files.records import Record
 from bookmarks.models import MAX_COLLECTION_NAME_LENGTH, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory

@@ -1,4 +1,4 @@
-"""The names of the collections that the folders of a file become."""
+"""The paths of folders, which are the names of the collections they become."""
 
 import re
 from functools import reduce
