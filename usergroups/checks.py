@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from django.apps import apps
@@ -131,8 +132,8 @@ def check_databases(
         aliases.add(router.db_for_read(model))
         aliases.add(router.db_for_write(model))
     hint = (
-        "Use PostgreSQL, or SQLite 3.35 or newer, for the apps usergroups and "
-        "bookmarks."
+        "Use PostgreSQL with psycopg 3, or SQLite 3.35 or newer, for the apps "
+        "usergroups and bookmarks."
     )
     errors: list[CheckMessage] = []
     for alias in sorted(aliases):
@@ -195,4 +196,6 @@ def _is_supported(connection: BaseDatabaseWrapper) -> bool:
     # itself refuses versions of PostgreSQL that are too old.
     if connection.vendor == "sqlite":
         return connection.get_database_version() >= (3, 35)
-    return connection.vendor == "postgresql"
+    # psycopg2 returns binary values and composes statements differently.
+    driver: ModuleType = connection.Database  # type: ignore[attr-defined]
+    return connection.vendor == "postgresql" and driver.__name__ == "psycopg"

@@ -1,3 +1,5 @@
+from types import ModuleType
+
 import pytest
 from django.core.checks import run_checks
 from django.db import connection, connections
@@ -103,10 +105,19 @@ def ids_of_database_errors(**kwargs):
     return [message.id for message in check_databases(**kwargs)]
 
 
-def test_databases_other_than_postgresql_and_sqlite_are_refused(monkeypatch):
-    monkeypatch.setattr(connection, "vendor", "mysql")
+@pytest.mark.parametrize(
+    ("vendor", "driver", "errors"),
+    [
+        ("mysql", "MySQLdb", ["usergroups.E005"]),
+        ("postgresql", "psycopg2", ["usergroups.E005"]),
+        ("postgresql", "psycopg", []),
+    ],
+)
+def test_other_databases_and_drivers_are_refused(monkeypatch, vendor, driver, errors):
+    monkeypatch.setattr(connection, "vendor", vendor)
+    monkeypatch.setattr(connection, "Database", ModuleType(driver))
 
-    assert ids_of_database_errors() == ["usergroups.E005"]
+    assert ids_of_database_errors() == errors
 
 
 @pytest.mark.parametrize(
