@@ -23,6 +23,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
+    "simple_history",
     "usergroups",
     "bookmarks",
     "tests.host.notes",

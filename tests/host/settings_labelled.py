@@ -1,5 +1,5 @@
 """The host project of settings.py, where ``usergroups`` and ``bookmarks`` have
-the labels ``teams`` and ``links``.
+the labels ``teams`` and ``links``, and the admin has the theme Unfold.
 """
 
 from tests.host.settings import *  # noqa: F403
@@ -10,6 +10,10 @@ LABELLED = {
     "bookmarks": "tests.host.components.LinksConfig",
 }
 INSTALLED_APPS = [
-    LABELLED.get(app, app) for app in INSTALLED_APPS if app != "tests.host.notes"
+    "unfold",
+    *(LABELLED.get(app, app) for app in INSTALLED_APPS if app != "tests.host.notes"),
+    "tests.host.themed",
 ]
 AUTH_USER_MODEL = "auth.User"
+# A missing icon would be an error.
+UNFOLD = {"SITE_FAVICONS": [{"rel": "icon", "href": "data:,"}]}

@@ -1,10 +1,9 @@
 """Every host responds to the same calls over HTTP with the same status,
 headers and bytes as the service on SQLite.
 
-So does the service on every other kind of database.
+So does the service on PostgreSQL.
 """
 
-from contextlib import ExitStack
 from datetime import timedelta
 from urllib.parse import urlencode
 
@@ -174,19 +173,12 @@ def test_a_host_answers_as_the_service_does(answers_of_the_service, host, tmp_pa
 
 
 @needs_postgresql
-@pytest.mark.parametrize(
-    "pooled",
-    [False, pytest.param(True, marks=needs_pgbouncer)],
-    ids=["PostgreSQL", "PgBouncer"],
-)
-def test_the_service_answers_the_same_on_another_database(
-    answers_of_the_service, pooled, tmp_path
+@needs_pgbouncer
+def test_the_service_answers_the_same_with_postgresql_behind_pgbouncer(
+    answers_of_the_service, tmp_path
 ):
-    with ExitStack() as stack:
-        url = stack.enter_context(Cluster()).url
-        if pooled:
-            url = stack.enter_context(Pooler(url)).url
-        answers = answers_of(service(url), tmp_path)
+    with Cluster() as cluster, Pooler(cluster.url) as pooler:
+        answers = answers_of(service(pooler.url), tmp_path)
 
     for name, expected in answers_of_the_service.items():
         assert answers[name] == expected, name
