@@ -54,15 +54,6 @@ class Host(NamedTuple):
     folder: Path
     environment: dict[str, str]
 
-    def run(self, *command: str, **options: object) -> None:
-        subprocess.run(
-            [sys.executable, "-m", *command],
-            check=True,
-            timeout=TIMEOUT,
-            **self.options,
-            **options,
-        )
-
     @property
     def options(self) -> dict[str, object]:
         """The folder and the environment of the host's processes, as options
@@ -78,7 +69,13 @@ class Host(NamedTuple):
     @contextmanager
     def serve(self, log: Path) -> Iterator[str]:
         """Serve the host with a new database, and yield its address."""
-        self.run("tests.host.seed", input=json.dumps(SECRETS).encode())
+        subprocess.run(
+            [sys.executable, "-m", "tests.host.seed"],
+            check=True,
+            timeout=TIMEOUT,
+            input=json.dumps(SECRETS).encode(),
+            **self.options,
+        )
         port = free_port()
         address = f"http://127.0.0.1:{port}"
 
@@ -142,40 +139,34 @@ def service(database_url: str) -> Host:
     return Host(command, {"api": "", "v1": ""}, ROOT, environment)
 
 
-def new_project(folder: Path, command: list[str], *settings: str) -> Host:
-    """Run startproject, install the apps as docs/plug-in.md says, and add
-    lines to the settings.
+def asgi(folder: Path) -> Host:
+    """Return a new project under ASGI, with the apps installed as
+    docs/plug-in.md says.
     """
     subprocess.run(
         [sys.executable, "-m", "django", "startproject", "host", folder],
         check=True,
         timeout=TIMEOUT,
     )
-    install, urls, *_ = blocks(page("plug-in"), "python")
-    with (folder / "host" / "settings.py").open("a") as file:
-        file.write("\n".join([install, *settings]))
-    with (folder / "host" / "urls.py").open("a") as file:
-        file.write(urls)
-    return Host(
-        command,
-        {"api": "/groups", "v1": "/links"},
-        folder,
-        {"DJANGO_SETTINGS_MODULE": "host.settings"},
-    )
-
-
-def asgi(folder: Path) -> Host:
-    """Return a new project that runs under ASGI."""
+    in_settings, in_urls, *_ = blocks(page("plug-in"), "python")
     settings = (
+        in_settings,
         "DEBUG = False",
         "ALLOWED_HOSTS = ['127.0.0.1']",
         "MIDDLEWARE += ['tests.host.components.add_header']",
     )
-    return new_project(
-        folder,
-        ["uvicorn", "--port={port}", "--log-level=warning", "host.asgi:application"],
-        *settings,
-    )
+    with (folder / "host" / "settings.py").open("a") as file:
+        file.write("\n".join(settings))
+    with (folder / "host" / "urls.py").open("a") as file:
+        file.write(in_urls)
+    command = [
+        "uvicorn",
+        "--port={port}",
+        "--log-level=warning",
+        "host.asgi:application",
+    ]
+    prefixes = {"api": "/groups", "v1": "/links"}
+    return Host(command, prefixes, folder, {"DJANGO_SETTINGS_MODULE": "host.settings"})
 
 
 def hostile(folder: Path) -> Host:
@@ -187,15 +178,10 @@ def hostile(folder: Path) -> Host:
         "--threads=4",
         "--no-control-socket",
         "--bind=127.0.0.1:{port}",
+        "django.core.wsgi:get_wsgi_application()",
     ]
     environment = {
         "DJANGO_SETTINGS_MODULE": "tests.host.settings",
         "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}",
     }
-    prefixes = {"api": "/tenants/groups", "v1": "/links"}
-    return Host(
-        [*command, "django.core.wsgi:get_wsgi_application()"],
-        prefixes,
-        ROOT,
-        environment,
-    )
+    return Host(command, {"api": "/tenants/groups", "v1": "/links"}, ROOT, environment)
