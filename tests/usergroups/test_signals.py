@@ -1,8 +1,8 @@
-"""The signals about teams, user groups and tokens, and the rules for all
-signals.
+"""The rules for all signals.
+
+``tests/bookmarks/test_signals.py`` has the signals of each write.
 """
 
-from copy import copy
 from datetime import timedelta
 
 import pytest
@@ -11,7 +11,7 @@ from django.db import transaction
 from django.test import RequestFactory
 
 from tests.signals import expected, received, recorded
-from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from tests.usergroups.factories import TeamFactory, UserGroupFactory
 from usergroups import signals
 from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.signals import acting_as
@@ -19,114 +19,13 @@ from usergroups.signals import acting_as
 pytestmark = pytest.mark.django_db
 
 
-# User groups
+def test_a_call_with_another_version_sends_nothing(update_user_group, user_group):
+    body = {"user_group_id": user_group.provided_id, "name": "New"}
 
-
-def test_a_created_group_is_announced(call_usergroups, api_token):
     with recorded() as sent:
-        call_usergroups("POST", "user", {"user_group_id": "new", "name": "New"})
-
-    group = UserGroup.objects.get(provided_id="new")
-    assert sent == [expected("created", group, actor=api_token)]
-    assert sent[0].arguments["instances"][0].name == "New"
-
-
-@pytest.mark.parametrize(
-    ("method", "fields", "headers"),
-    [
-        ("POST", {"name": "New"}, {}),
-        ("PUT", {}, {}),
-        ("PUT", {"name": "New"}, {"HTTP_IF_MATCH": '"0"'}),
-    ],
-    ids=["an existing group", "no fields", "another version"],
-)
-def test_a_call_that_changes_nothing_sends_nothing(
-    update_user_group, user_group, method, fields, headers
-):
-    with recorded() as sent:
-        update_user_group(
-            {"user_group_id": user_group.provided_id, **fields},
-            method=method,
-            **headers,
-        )
+        update_user_group(body, HTTP_IF_MATCH='"0"')
 
     assert sent == []
-
-
-def test_an_update_is_announced_with_the_written_fields(
-    update_user_group, user_group, api_token
-):
-    with recorded() as sent:
-        update_user_group(
-            {
-                "user_group_id": user_group.provided_id,
-                "name": "New",
-                "mapping": {"40": 1},
-            }
-        )
-
-    assert sent == [
-        expected("updated", user_group, actor=api_token, fields={"name", "mapping"})
-    ]
-    [group] = sent[0].arguments["instances"]
-    assert (group.name, group.mapping) == ("New", {"40": 1})
-
-
-def test_a_deleted_group_is_announced_with_its_values(
-    call_usergroups, user_group, api_token
-):
-    with recorded() as sent:
-        call_usergroups(
-            "DELETE", "user", query={"user_group_id": user_group.provided_id}
-        )
-
-    assert sent == [expected("deleted", user_group, actor=api_token)]
-    assert sent[0].arguments["instances"][0].name == user_group.name
-
-
-def test_a_new_user_group_token_is_announced_as_a_rotation(
-    call_usergroups, user_group, api_token
-):
-    with recorded() as sent:
-        call_usergroups("POST", "user-token", {"user_group_id": user_group.provided_id})
-
-    assert sent == [expected("rotated", user_group, actor=api_token)]
-    user_group.refresh_from_db()
-    assert sent[0].arguments["instances"][0].token == user_group.token
-
-
-def test_a_batch_sends_a_signal_for_each_set_of_fields(
-    call_usergroups, user_group, api_token
-):
-    first, second, third = UserGroupFactory.create_batch(3, team=user_group.team)
-    items = [
-        {"user_group_id": "new", "name": "New"},
-        {"user_group_id": first.provided_id, "name": "First"},
-        {"user_group_id": second.provided_id, "name": "Second"},
-        {"user_group_id": third.provided_id, "mapping": {"1": "x"}},
-        {"user_group_id": user_group.provided_id},  # changes nothing
-        {"user_group_id": ""},  # is invalid
-    ]
-
-    with recorded() as sent:
-        call_usergroups("POST", "users-batch", {"user_groups": items})
-
-    new = UserGroup.objects.get(provided_id="new")
-    [renamed] = [
-        arguments["instances"]
-        for _, _, arguments in sent
-        if arguments.get("fields") == {"name"}
-    ]
-    assert {group.name for group in renamed} == {"First", "Second"}
-    # The order of the signals, and of the renamed groups, may differ.
-    by_name_and_size = sorted(
-        sent, key=lambda each: (each.name, len(each.arguments["instances"]))
-    )
-    assert by_name_and_size == [
-        expected("created", new, actor=api_token),
-        expected("updated", third, actor=api_token, fields={"mapping"}),
-        expected("updated", *renamed, actor=api_token, fields={"name"}),
-    ]
 
 
 # Tokens
@@ -198,22 +97,6 @@ def test_methods_of_django_are_announced():
         ("created", UserGroup),
         ("deleted", Team),  # and nothing about the user group that is deleted with it
     ]
-
-
-@pytest.mark.parametrize("factory", [TeamFactory, UserGroupFactory, ApiTokenFactory])
-def test_deletions_of_instances_and_querysets_are_announced(factory):
-    first, second, third = factory.create_batch(3)
-
-    # delete() sets the primary key of ``first`` to None.
-    expected_signals = [
-        expected("deleted", copy(first)),
-        expected("deleted", second, third),
-    ]
-    with recorded() as sent:
-        first.delete()
-        type(second).objects.filter(pk__in=[second.pk, third.pk]).delete()
-
-    assert sent == expected_signals
 
 
 # Transactions
