@@ -5,7 +5,6 @@ tokens.
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q
@@ -36,7 +35,7 @@ from usergroups.api.fields import (
     TextOfRow,
     TimestampField,
 )
-from usergroups.api.pagination import CursorField, PageEnvelope, PageQuery
+from usergroups.api.pagination import PageEnvelope, PageQuery
 from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
     DeletionListQuery,
@@ -247,7 +246,6 @@ class BookmarkListQuery(PageQuery):
         "tag": ["reports"],
     }
 
-    cursor = CursorField(UUID)
     collection = CollectionFilterField(
         required=False,
         help_text=(
@@ -408,7 +406,6 @@ class CollectionEnvelope(Envelope):
 class CollectionListQuery(PageQuery):
     examples = {"name": "Reading list"}
 
-    cursor = CursorField(UUID)
     name = TextField(
         required=False,
         max_length=MAX_COLLECTION_NAME_LENGTH,
@@ -682,7 +679,7 @@ class IssuedAccessTokenEnvelope(Envelope):
 
 
 class AccessTokenListQuery(UserGroupIdQuery, PageQuery):
-    cursor = CursorField(bytes.fromhex)
+    key_from_text = staticmethod(bytes.fromhex)
 
     @classmethod
     def condition(cls, name: str, value: Any) -> Q:
@@ -708,7 +705,7 @@ class TeamAccessTokenSerializer(AccessTokenSerializer):
 
 
 class TeamAccessTokenListQuery(PageQuery):
-    cursor = CursorField(bytes.fromhex)
+    key_from_text = staticmethod(bytes.fromhex)
     expires_before = TimestampField(
         required=False,
         help_text=(

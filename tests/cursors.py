@@ -8,8 +8,8 @@ from usergroups.api.pagination import Cursor
 from usergroups.models import UserGroup
 
 
-def list_digest(url_name, user_group, query):
-    """Return the digest of the list of this URL with these query parameters,
+def list_identity(url_name, user_group, query):
+    """Return the identity of the list of this URL with these query parameters,
     for a token of the user group or of its team.
     """
     owner = user_group.scope
@@ -18,10 +18,10 @@ def list_digest(url_name, user_group, query):
     view_class = resolve(reverse(url_name)).func.view_class
     view = SimpleNamespace(owner_of_list=owner)
     serializer = view_class.request_serializers["GET"](context={"view": view})
-    return serializer.list_digest(serializer.to_internal_value(query))
+    return serializer.identity(serializer.to_internal_value(query))
 
 
 def cursor_text(url_name, user_group, query, time, key, *, backwards=False, until=None):
     """Return the text of a cursor for a list with these query parameters."""
-    digest = list_digest(url_name, user_group, query)
-    return Cursor(time, key, backwards, until, digest).encode()
+    identity = list_identity(url_name, user_group, query)
+    return Cursor(time, key, backwards, until).encode(identity)

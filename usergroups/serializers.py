@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -26,7 +25,7 @@ from .api.fields import (
     TextOfRow,
     TimestampField,
 )
-from .api.pagination import DELETED, CursorField, PageEnvelope, PageQuery
+from .api.pagination import DELETED, PageEnvelope, PageQuery
 from .deletion_log import UserGroupDeletion, oldest_recorded_time
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
@@ -255,7 +254,7 @@ class ApiTokenEnvelope(TokenEnvelope):
 class UserGroupListQuery(PageQuery):
     examples = {"name": "Example"}
 
-    cursor = CursorField(str)
+    key_from_text = staticmethod(str)
     updated_since = TimestampField(
         required=False,
         help_text=(
@@ -286,7 +285,6 @@ class UserGroupListEnvelope(PageEnvelope):
 class DeletionListQuery(PageQuery):
     """The query parameters of a list of deletions."""
 
-    cursor = CursorField(UUID)
     since = TimestampField(
         help_text=(
             "Only deletions at this time or later. To poll, subtract a minute from the "

@@ -1,12 +1,10 @@
 """A cursor belongs to its list, order and filters, and has one spelling."""
 
-import json
-import string
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.core import signing
 
 from tests.answers import errors
 from tests.bookmarks.factories import (
@@ -15,7 +13,7 @@ from tests.bookmarks.factories import (
     CollectionFactory,
     DeletionFactory,
 )
-from tests.cursors import cursor_text, list_digest
+from tests.cursors import cursor_text
 from tests.operations import OPERATIONS, caller
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.deletion_log import UserGroupDeletion
@@ -201,168 +199,22 @@ def test_a_cursor_of_the_same_order_and_filters_is_accepted(
 # Invalid cursors
 
 
-def encoded(value, **options):
-    """Return the text of a cursor: [digest of the list, time, key, backwards,
-    upper bound of the time or null].
-    """
-    text = json.dumps(value, **options)
-    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-@pytest.fixture
-def encoded_for(user_group):
-    """Return a function that returns the text of a cursor that begins with the
-    digest of this list.
-    """
-
-    def encoded_for(name, *values, **options):
-        url_name = OPERATIONS[name].url_name
-        digest = list_digest(url_name, user_group, REQUIRED.get(name, {}))
-        return encoded([digest, *values], **options)
-
-    return encoded_for
-
-
 @pytest.mark.parametrize(
-    "cursor",
+    "changed",
     [
-        pytest.param("x", id="not base64"),
-        pytest.param("=", id="padding"),
-        pytest.param("\N{GRINNING FACE}", id="not ASCII"),
-        pytest.param(encoded(None), id="null"),
-        pytest.param(encoded([]), id="empty"),
-        pytest.param(encoded(["", TIME, "x", False, None]), id="no list"),
-        pytest.param(encoded([None, TIME, "x", False, None]), id="null for a list"),
-    ],
-)
-def test_an_invalid_cursor_is_refused(call_list, cursor):
-    assert errors(call_list("list_user_groups", {"cursor": cursor})) == REFUSED
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        pytest.param([TIME, "x", False], id="no bound"),
-        pytest.param(["2026-01-01", "x", True, None], id="date without a time"),
-        pytest.param(
-            ["0001-01-01T00:00:00+14:00", "x", True, None],
-            id="before the first year in UTC",
-        ),
-        pytest.param([TIME, "\0", True, None], id="key with U+0000"),
-        pytest.param([TIME, 1, 1, None], id="numbers for the key and for backwards"),
-        pytest.param(
-            [TIME, "x", False, "2026-01-01T00:00:00"], id="bound without an offset"
-        ),
-        pytest.param([TIME, "x", False, 1], id="number for a bound"),
-        pytest.param([TIME, "x", False, TIME, TIME], id="two bounds"),
-    ],
-)
-def test_a_cursor_of_this_list_with_invalid_values_is_refused(
-    call_list, encoded_for, values
-):
-    cursor = encoded_for("list_user_groups", *values)
-
-    assert errors(call_list("list_user_groups", {"cursor": cursor})) == REFUSED
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("list_user_groups", (TIME, "\N{GRINNING FACE} x", False, None)),
-        ("list_bookmarks", (TIME, ID, True, TIME)),
-        ("list_access_tokens", (TIME, DIGEST, False, None)),
-    ],
-)
-@pytest.mark.parametrize(
-    "respell",
-    [
+        pytest.param(lambda text: "x", id="no signature"),
+        pytest.param(lambda text: "\N{GRINNING FACE}", id="not ASCII"),
         pytest.param(lambda text: f"{text}=", id="padding"),
-        pytest.param(lambda text: f"{text}====", id="block of padding"),
         pytest.param(lambda text: f" {text}", id="space before"),
         pytest.param(lambda text: f"{text}\n", id="line break after"),
         pytest.param(lambda text: f"{text[:8]}!{text[8:]}", id="character inside"),
+        pytest.param(str.swapcase, id="other letter case"),
+        pytest.param(lambda text: signing.dumps(TIME), id="signed for another use"),
     ],
 )
-def test_another_spelling_of_the_text_of_a_cursor_is_refused(
-    call_list, encoded_for, name, values, respell
-):
-    cursor = encoded_for(name, *values)
-    required = REQUIRED.get(name, {})
-
-    assert call_list(name, {**required, "cursor": cursor}).status_code == 200
-    respelt = {**required, "cursor": respell(cursor)}
-    assert errors(call_list(name, respelt)) == REFUSED
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "respelt"),
-    [
-        pytest.param(
-            "list_bookmarks",
-            [TIME, ID, False, None],
-            [TIME, ID.upper(), False, None],
-            id="UUID in capitals",
-        ),
-        pytest.param(
-            "list_bookmarks",
-            [TIME, ID, False, None],
-            [TIME, f"{{{ID}}}", False, None],
-            id="UUID in braces",
-        ),
-        pytest.param(
-            "list_access_tokens",
-            [TIME, DIGEST, False, None],
-            [TIME, DIGEST.upper(), False, None],
-            id="digest in capitals",
-        ),
-        pytest.param(
-            "list_bookmarks",
-            [TIME, ID, False, None],
-            ["2026-01-01T00:00:00Z", ID, False, None],
-            id="Z for the offset",
-        ),
-        pytest.param(
-            "list_bookmarks",
-            [TIME, ID, False, TIME],
-            [TIME, ID, False, "2026-01-01T00:00:00.000000+00:00"],
-            id="fraction of zero",
-        ),
-    ],
-)
-def test_another_spelling_of_the_values_of_a_cursor_is_refused(
-    call_list, encoded_for, name, values, respelt
-):
-    required = REQUIRED.get(name, {})
-    cursor = encoded_for(name, *values)
-    another = encoded_for(name, *respelt)
-
-    assert call_list(name, {**required, "cursor": cursor}).status_code == 200
-    assert errors(call_list(name, {**required, "cursor": another})) == REFUSED
-
-
-def test_json_without_spaces_is_refused_as_a_cursor(call_list, encoded_for):
-    values = [TIME, "example", False, None]
-    cursor = encoded_for("list_user_groups", *values)
-    compact = encoded_for("list_user_groups", *values, separators=(",", ":"))
+def test_a_changed_cursor_is_refused(call_list, cursor_of, changed):
+    cursor = cursor_of("list_user_groups", {})
 
     assert call_list("list_user_groups", {"cursor": cursor}).status_code == 200
-    assert errors(call_list("list_user_groups", {"cursor": compact})) == REFUSED
-
-
-def test_another_last_character_with_the_same_meaning_is_refused(
-    call_list, encoded_for
-):
-    cursor = encoded_for("list_user_groups", TIME, "example 1", False, None)
-    value = urlsafe_b64decode(f"{cursor}==")
-    # Four bits of the last character belong to no byte.
-    others = [
-        f"{cursor[:-1]}{character}"
-        for character in f"{string.ascii_letters}{string.digits}-_"
-        if character != cursor[-1]
-        and urlsafe_b64decode(f"{cursor[:-1]}{character}==") == value
-    ]
-
-    assert call_list("list_user_groups", {"cursor": cursor}).status_code == 200
-    assert len(others) == 15
-    for other in others:
-        assert errors(call_list("list_user_groups", {"cursor": other})) == REFUSED
+    refused = call_list("list_user_groups", {"cursor": changed(cursor)})
+    assert errors(refused) == REFUSED

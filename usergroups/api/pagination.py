@@ -6,15 +6,13 @@ filters by them, and KeysetPagination, the paginator of views, by those that no
 index supports.
 """
 
-import hashlib
 import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
+from django.core.signing import BadSignature, Signer
 from django.db import models
 from django.db.models import Model, QuerySet, Value
 from django.db.models.expressions import Combinable
@@ -34,7 +32,6 @@ from rest_framework.utils.urls import replace_query_param
 
 from usergroups.db.bounded_reads import Comparison, compare_positions, number_to_read
 
-from . import strict_json
 from .body_sizes import MAX_PAGE_SIZE
 from .envelopes import Envelope, Examples
 from .fields import QueryIntegerField
@@ -56,8 +53,6 @@ DELETED = "deleted_at"
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)
 
-NOT_A_CURSOR = "Not a cursor of this list."
-
 Key = str | bytes | UUID
 """The value of the unique field that orders rows with the same time."""
 
@@ -65,86 +60,49 @@ Position = tuple[datetime, Key]
 """The position of a row: the value of its time field, and its key."""
 
 
+def signer(identity: str) -> Signer:
+    """Return the signer of the cursors of the list with this identity."""
+    # In a URL, no character of a cursor is percent-encoded.
+    return Signer(sep=".", salt=identity)
+
+
 class Cursor(NamedTuple):
     """The position at which a page begins.
 
     The page has the rows after the one with this time and key or, if
     ``backwards``, the rows before it. The list has no rows whose time is after
-    ``until``. ``list_digest`` is that of the PageQuery to which the cursor
-    belongs.
+    ``until``.
     """
 
     time: datetime
     key: Key
     backwards: bool
     until: datetime | None
-    list_digest: str
 
-    def encode(self) -> str:
-        """Return the cursor as text for a URL."""
+    def encode(self, identity: str) -> str:
+        """Return the cursor as text for a URL, signed for the list with this
+        ``identity``.
+        """
         key = self.key.hex() if isinstance(self.key, bytes) else str(self.key)
-        # The database connection may have another time zone.
-        time, until = [
-            time and time.astimezone(UTC).isoformat()
-            for time in (self.time, self.until)
-        ]
-        text = json.dumps([self.list_digest, time, key, self.backwards, until])
-        # ``decode`` adds the padding again.
-        return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+        until = self.until and self.until.isoformat()
+        values = [self.time.isoformat(), key, self.backwards, until]
+        return signer(identity).sign_object(values)
 
     @classmethod
-    def decode(cls, text: str, key_type: Callable[[str], Key]) -> "Cursor":
-        """Return the cursor, with its key converted by ``key_type``.
+    def decode(
+        cls, text: str, identity: str, key_from_text: Callable[[str], Key]
+    ) -> "Cursor":
+        """Return the cursor, with its key converted by ``key_from_text``.
 
-        Raises ValueError, OverflowError or ValidationError if the text is not
-        one that ``encode`` returns.
+        Raises BadSignature if the text is not a cursor of this list.
         """
-        # Base64 has blocks of four characters.
-        padding = "=" * (-len(text) % 4)
-        values = strict_json.loads(urlsafe_b64decode(text + padding))
-        match values:
-            case [str(list_digest), str(time), str(key), bool(backwards), until]:
-                if until is not None:
-                    until = datetime.fromisoformat(str(until))
-                cursor = cls(
-                    datetime.fromisoformat(time),
-                    key_type(key),
-                    backwards,
-                    until,
-                    list_digest,
-                )
-                # Base64, JSON, times and keys have other spellings.
-                if cursor.encode() == text:
-                    return cursor
-        raise ValueError("Not a cursor.")
+        values = signer(identity).unsign_object(text)
+        time, key, backwards, until = values
+        until = until and datetime.fromisoformat(until)
+        return cls(datetime.fromisoformat(time), key_from_text(key), backwards, until)
 
 
-class CursorField(serializers.CharField):
-    """An encoded cursor.
-
-    ``key_type`` converts the key from text, and raises ValueError if it is
-    invalid.
-    """
-
-    default_error_messages = {"invalid": NOT_A_CURSOR}
-
-    def __init__(self, key_type: Callable[[str], Key], **kwargs: Any) -> None:
-        self.key_type = key_type
-        help_text = (
-            "The `next_cursor` of a page, or the `cursor` parameter of its `next` or "
-            "`previous` URL. It belongs to the owner, the list, the order and the "
-            "filters of that page."
-        )
-        super().__init__(required=False, help_text=help_text, **kwargs)
-
-    def to_internal_value(self, data: str) -> Cursor:  # type: ignore[override]
-        try:
-            return Cursor.decode(data, self.key_type)
-        except (ValueError, OverflowError, ValidationError):
-            self.fail("invalid")
-
-
-PAGING = frozenset({"limit", "cursor", "order", "time_field", "list_digest"})
+PAGING = frozenset({"limit", "cursor", "order", "time_field", "identity"})
 """What a validated PageQuery has besides filters."""
 
 LOOKUPS = {
@@ -166,7 +124,15 @@ class PageQuery(serializers.Serializer[None]):
 
     examples: Examples = {"limit": 50, "order": "newest"}
 
-    # A subclass adds its ``cursor``.
+    cursor = serializers.CharField(
+        required=False,
+        trim_whitespace=False,
+        help_text=(
+            "The `next_cursor` of a page, or the `cursor` parameter of its `next` or "
+            "`previous` URL. It belongs to the owner, the list, the order and the "
+            "filters of that page."
+        ),
+    )
     order = serializers.ChoiceField(
         choices=Order.values,
         default=Order.NEWEST,
@@ -174,6 +140,11 @@ class PageQuery(serializers.Serializer[None]):
     )
     # The paginator describes it, with its default.
     limit = QueryIntegerField(required=False, min_value=1)
+
+    @staticmethod
+    def key_from_text(text: str, /) -> Key:
+        """Convert the key in a cursor."""
+        return UUID(text)
 
     @classmethod
     def condition(cls, name: str, value: Any) -> models.Q:
@@ -189,31 +160,28 @@ class PageQuery(serializers.Serializer[None]):
         return CREATED
 
     def validate(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a cursor of another list, order or filter, and add the
-        ``time_field`` and the ``list_digest``.
+        """Add the ``time_field`` and the ``identity`` of the list, and decode
+        its cursor.
         """
-        list_digest = self.list_digest(query)
-        cursor = query.get("cursor")
-        if cursor is not None and cursor.list_digest != list_digest:
-            detail = ErrorDetail(NOT_A_CURSOR, "invalid")
-            raise serializers.ValidationError({"cursor": [detail]})
-        time_field = self.time_field(query)
-        return {**query, "time_field": time_field, "list_digest": list_digest}
+        identity = self.identity(query)
+        if "cursor" in query:
+            try:
+                cursor = Cursor.decode(query["cursor"], identity, self.key_from_text)
+            except BadSignature:
+                detail = ErrorDetail("Not a cursor of this list.", "invalid")
+                raise serializers.ValidationError({"cursor": [detail]}) from None
+            query = {**query, "cursor": cursor}
+        return {**query, "time_field": self.time_field(query), "identity": identity}
 
-    def list_digest(self, query: Mapping[str, object]) -> str:
-        """Return eight hexadecimal digits that differ between owners, lists,
-        orders and filters, for validated fields.
+    def identity(self, query: Mapping[str, object]) -> str:
+        """Return text that differs between owners, lists, orders and filters,
+        for validated fields.
         """
-        same_on_all_pages = {
-            name: value
-            for name, value in query.items()
-            if name not in ("cursor", "limit")
-        }
+        same_on_all_pages = {**query, "cursor": None, "limit": None}
         owner = self.context["view"].owner_of_list
         identity = [type(self).__name__, owner, same_on_all_pages]
         # Times are in UTC.
-        text = json.dumps(identity, default=str, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        return json.dumps(identity, default=str, sort_keys=True)
 
 
 class PageEnvelope(Envelope):
@@ -285,7 +253,7 @@ class KeysetPagination(BasePagination):
         self.request = request
         self.cursor: Cursor | None = query.get("cursor")
         self.time_field = query["time_field"]
-        self.list_digest = query["list_digest"]
+        self.identity = query["identity"]
         backwards = self.cursor is not None and self.cursor.backwards
         oldest_first = Order(query["order"]) is Order.OLDEST
         # A page before the cursor is read in the opposite order.
@@ -425,7 +393,7 @@ class KeysetPagination(BasePagination):
         """
         if position is None:
             return None
-        return Cursor(*position, backwards, self.until, self.list_digest).encode()
+        return Cursor(*position, backwards, self.until).encode(self.identity)
 
     def _link(self, cursor: str | None) -> str | None:
         """Return the absolute URL of the request with this cursor, or None

@@ -1,6 +1,6 @@
 """Decode JSON (RFC 8259), and reject text that a database could not handle.
 
-Forms and cursors are decoded by ``loads``. Bodies are decoded by ``decode``, and
+Forms are decoded by ``loads``. Bodies are decoded by ``decode``, and
 ``check_fields`` names their fields that cannot be stored. CompactJSONRenderer
 renders the responses.
 """
