@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import ISO_8601, serializers
 
+from usergroups.db.storable_text import require_storable
 from usergroups.db.stored_json import stored_text
 
 # The colon of the offset is optional, because Python clients of
@@ -42,6 +43,8 @@ class TextField(serializers.CharField):
             # For the OpenAPI document. DRF itself refuses empty text.
             kwargs["min_length"] = 1
         super().__init__(trim_whitespace=False, **kwargs)
+        # DRF appends two validators, one of which loops over all characters.
+        self.validators[-2:] = [require_storable]
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):

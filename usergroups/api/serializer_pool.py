@@ -4,9 +4,9 @@ import functools
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rest_framework.serializers import Serializer
+from rest_framework.serializers import ListSerializer, Serializer
 
 from .envelopes import AnySerializer, SerializerClass
 
@@ -44,7 +44,7 @@ class SerializerPool(threading.local):
         if not free:
             serializer = serializer_class(partial=partial)
             # Create the fields now, so that they are part of the state.
-            _ = serializer.fields
+            use_plain_fields(serializer)
             free.append(Pooled(serializer, {**vars(serializer)}))
         pooled = free.pop()
         endings.append(functools.partial(self.give_back, pooled))
@@ -59,6 +59,18 @@ class SerializerPool(threading.local):
         attributes.update(pooled.state)
         key = (type(pooled.serializer), bool(attributes["partial"]))
         self._free[key].append(pooled)
+
+
+def use_plain_fields(field: Any) -> None:
+    """Replace DRF's mapping of the fields of a serializer, and of those in it,
+    by a dict, over which a loop runs no code in Python.
+    """
+    if isinstance(field, Serializer):
+        field.fields = {**field.fields}
+        for nested in field.fields.values():
+            use_plain_fields(nested)
+    if isinstance(field, ListSerializer):
+        use_plain_fields(field.child)
 
 
 @functools.cache

@@ -243,6 +243,11 @@ _decoder_of_long_integers = json.JSONDecoder(
 )
 
 
+# JSONEncoder writes times, and keys may be integers, as in DRF.
+_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
+_encode = JSONEncoder().default
+
+
 class CompactJSONRenderer(JSONRenderer):
     """Render compact JSON, whatever the host's REST_FRAMEWORK setting says.
 
@@ -255,6 +260,4 @@ class CompactJSONRenderer(JSONRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, object] | None = None,
     ) -> bytes:
-        # so that JSONEncoder writes times, and keys may be integers, as in DRF
-        options = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
-        return orjson.dumps(data, JSONEncoder().default, options)
+        return orjson.dumps(data, _encode, _OPTIONS)

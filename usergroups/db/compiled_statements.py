@@ -115,7 +115,10 @@ class CompiledStatement(Generic[M]):
             # An instance stands for the value of its key.
             if isinstance(value, models.Model):
                 value = getattr(value, field.target_field.attname)
-            converted[name] = field.get_db_prep_save(value, connection)
+            # A str is stored as it is.
+            if type(value) is not str:
+                value = field.get_db_prep_save(value, connection)
+            converted[name] = value
         params = []
         for param in self.params:
             if isinstance(param, Parameter):

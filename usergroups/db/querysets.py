@@ -226,11 +226,16 @@ class WritingManager(models.Manager[M]):
     def get_queryset(self) -> WritingQuerySet[M]:
         return cast(WritingQuerySet[M], super().get_queryset())
 
+    @property
+    def db_for_write(self) -> str:
+        """The database of ``db_manager()``, or else the one for writes."""
+        return self._db or router.db_for_write(self.model)
+
     def on_db_for_write(self) -> Self:
         """Return the manager on the database for writes."""
         if self._db is not None:
             return self
-        return self.db_manager(router.db_for_write(self.model))
+        return self.db_manager(self.db_for_write)
 
     def _cleaned_changes(self, changes: Mapping[str, object]) -> dict[str, Any]:
         """Return the values to store. Raises ValidationError."""

@@ -484,7 +484,7 @@ class TokenManager(WritingManager[T]):
         """
         if not secret_format.is_well_formed(secret, self.model.prefix):
             return None
-        using = self.on_db_for_write().db
+        using = self.db_for_write
         if self.model.reads_owner:
             select = _select_with_owner(self.model, using, large_owner_fields)
         else:
