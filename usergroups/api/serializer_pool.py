@@ -66,7 +66,7 @@ def use_plain_fields(field: Any) -> None:
     by a dict, over which a loop runs no code in Python.
     """
     if isinstance(field, Serializer):
-        field.fields = {**field.fields}
+        vars(field)["fields"] = {**field.fields}
         for nested in field.fields.values():
             use_plain_fields(nested)
     if isinstance(field, ListSerializer):
