@@ -1,4 +1,5 @@
 from django.db import transaction
+from django.urls import reverse
 from rest_framework import serializers
 
 from bookmarks import views
@@ -29,3 +30,7 @@ class RatingsView(views.BookmarksView):
         Rating.objects.update_or_create(
             bookmark=serializer.instance, defaults={"stars": stars}
         )
+
+    def path_of(self, key):
+        # No bookmark can be read below the path of this view.
+        return reverse("bookmarks:bookmark", args=[key])

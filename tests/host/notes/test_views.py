@@ -101,6 +101,7 @@ def test_a_field_of_the_host_is_stored_with_the_bookmark(rate_bookmark):
     assert (created.status_code, again.status_code) == (201, 200)
     assert Rating.objects.get().stars == 4
     assert Rating.objects.get().bookmark == Bookmark.objects.get()
+    assert created["Location"] == f"/links/v1/bookmarks/{Bookmark.objects.get().pk}"
 
 
 def test_an_error_of_a_field_of_the_host_stores_nothing(rate_bookmark):
