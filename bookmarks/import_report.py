@@ -1,6 +1,6 @@
 """The report of an import, which the command, the admin and the API show."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -104,6 +104,11 @@ class Report:
     """
     last_line: int = 0
     """The ``line`` of the last record that was read."""
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Add these counts to the numbers with their names."""
+        for name, count in counts.items():
+            setattr(self, name, getattr(self, name) + count)
 
     def stored_folders_only(self, number: int) -> None:
         """Say that the file has only this number of empty folders."""

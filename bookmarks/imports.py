@@ -7,7 +7,6 @@ PostgreSQL's ``COPY`` would fail if any of the rows exists already.
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from itertools import islice
 from tempfile import SpooledTemporaryFile
@@ -18,8 +17,6 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db import Error, router, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 from rest_framework.exceptions import APIException
 from uuid_utils.compat import uuid7
 
@@ -33,6 +30,7 @@ from bookmarks.files import (
     parse_date,
 )
 from bookmarks.files.folder_paths import shortened
+from bookmarks.files.problems import gettext_noop
 from bookmarks.models import (
     MAX_COLLECTION_NAME_LENGTH,
     MAX_NOTE_LENGTH,
@@ -109,24 +107,13 @@ class Row(NamedTuple):
     values: dict[str, Any]
 
 
-class Stored(NamedTuple):
-    """What one transaction has stored."""
-
-    # The numbers of bookmarks.
-    created: int
-    updated: int
-    # The number of tags that bookmarks could not get because they have
-    # MAX_TAGS.
-    dropped_tags: int
-    # The number of new collections.
-    collections: int
-
-
 # The fields that an update writes to existing bookmarks.
 UPDATED_FIELDS = ("title", "created_at", "tags", "note")
 
-
 VALIDATED_FIELDS = ("url", "title", "tags", "note")
+
+# The validators that a host has added, with the names of their fields.
+Validators = Sequence[tuple[str, Callable[[Any], None]]]
 
 
 def store(
@@ -136,7 +123,7 @@ def store(
     collection: Collection | None = None,
     update: bool = False,
     *,
-    deadline: Deadline | None = None,
+    deadline: Deadline,
 ) -> None:
     """Store the records, 1,000 in each transaction, and add what was stored
     and refused to the report.
@@ -157,41 +144,33 @@ def store(
     """
     Bookmark(user_group=user_group, collection=collection).clean()
     using = router.db_for_write(Bookmark)
-    with_collections = collection is None
-    rows = valid_rows(records, report, with_collections, deadline)
+    rows = valid_rows(records, report, with_collections=collection is None)
     # Rows are read before any row is locked, because the file may be a slow
     # pipe.
     chunk: list[Row] = []
     try:
         while _read_chunk(rows, chunk, report, deadline):
-            stored = retry_on_conflict(
+            counts = retry_on_conflict(
                 partial(_store, user_group, chunk, collection, update, using), using
             )
-            report.created += stored.created
-            report.updated += stored.updated
-            report.shortened += stored.dropped_tags
-            report.collections += stored.collections
-            bookmarks = [row for row in chunk if row.values]
-            report.existing += len(bookmarks) - stored.created - stored.updated
+            report.add(counts)
     finally:
         # Also after an error, because what was stored remains.
         record_import(user_group, report, using)
 
 
 def _read_chunk(
-    rows: Iterator[Row], chunk: list[Row], report: Report, deadline: Deadline | None
+    rows: Iterator[Row], chunk: list[Row], report: Report, deadline: Deadline
 ) -> bool:
     """Replace the rows of the chunk by the next ones. Return whether there are
     any.
     """
     chunk.clear()
-    following = islice(rows, ROWS_PER_TRANSACTION)
-    if deadline is None:
-        chunk.extend(following)
-        return bool(chunk)
     try:
+        if deadline.has_passed():
+            raise TimeLimitExceeded
         with deadline.interrupt():
-            chunk.extend(following)
+            chunk.extend(islice(rows, ROWS_PER_TRANSACTION))
     except TimeLimitExceeded:
         # The rows that were read remain in the chunk.
         report.stop(deadline.seconds, report.last_line + 1)
@@ -204,17 +183,19 @@ def _store(
     collection: Collection | None,
     update: bool,
     using: str,
-) -> Stored:
-    """Store the rows. Call this in a transaction."""
+) -> dict[str, int]:
+    """Store the rows, and return what to add to the numbers of the report.
+
+    Call this in a transaction.
+    """
     # Each name once, in the order of the file.
     names = dict.fromkeys(row.collection for row in rows if row.collection)
     collections = Collection.objects.db_manager(using)
     found, new_collections = collections.get_or_create_many(user_group, list(names))
+    bookmarks = [row for row in rows if row.values]
     distinct: dict[UniqueKey, dict[str, Any]] = {}
     dropped_tags = 0
-    for name, values in rows:
-        if not values:
-            continue
+    for name, values in bookmarks:
         stored_in = collection or found.get(name)
         collection_id = stored_in.pk if stored_in else None
         key = collection_id or NO_COLLECTION, values["url_digest"]
@@ -229,18 +210,24 @@ def _store(
         {**values, "created_at": values["created_at"] or now}
         for values in distinct.values()
     ]
-    bookmarks = Bookmark.objects.db_manager(using)
-    created = bookmarks.insert_missing(user_group, new, now)
-    if not update:
-        return Stored(len(created), 0, dropped_tags, len(new_collections))
-    existing = {
-        key: _changes(values)
-        for key, values in distinct.items()
-        if values["id"] not in created
+    stored = Bookmark.objects.db_manager(using)
+    created = stored.insert_missing(user_group, new, now)
+    updated = 0
+    if update:
+        existing = {
+            key: _changes(values)
+            for key, values in distinct.items()
+            if values["id"] not in created
+        }
+        updated, dropped = stored.update_by_unique_key(user_group, existing)
+        dropped_tags += dropped
+    return {
+        "created": len(created),
+        "updated": updated,
+        "existing": len(bookmarks) - len(created) - updated,
+        "collections": len(new_collections),
+        "shortened": dropped_tags,
     }
-    updated, dropped = bookmarks.update_by_unique_key(user_group, existing)
-    dropped_tags += dropped
-    return Stored(len(created), updated, dropped_tags, len(new_collections))
 
 
 def _changes(values: dict[str, Any]) -> dict[str, Any]:
@@ -249,42 +236,39 @@ def _changes(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def valid_rows(
-    records: Iterable[FileRecord],
-    report: Report,
-    with_collections: bool,
-    deadline: Deadline | None = None,
+    records: Iterable[FileRecord], report: Report, with_collections: bool
 ) -> Iterator[Row]:
     """Yield the rows of the valid records, and add the others to the report.
 
     Without ``with_collections``, the collections that the records name are
     ignored. Empty collections come after the first bookmark, or at the end of a
-    file that has nothing else. The rows end, and the report says why, at the
-    deadline, after too many refused records, or where the file cannot be read.
+    file that has nothing else. The rows end, and the report says why, after too
+    many refused records, or where the file cannot be read.
     """
     validators = host_validators()
     has_bookmarks = False
     held: list[Row] = []
     try:
         for record in records:
-            if deadline is not None and deadline.has_passed():
-                report.stop(deadline.seconds, record.line)
-                return
             report.last_line = record.line
             try:
                 row = _row(record, report, with_collections, validators)
             except ValueError as error:
                 report.refuse(record, error.args[0])
-                if report.refused == MAX_REFUSED:
-                    report.error = _stopped_by_refusals(record.line)
-                    return
-                continue
+                if report.refused < MAX_REFUSED:
+                    continue
+                problem = gettext_noop(
+                    "The import was stopped at line %(line)s (in a JSON file, bookmark "
+                    "%(line)s), because %(max)s records were refused.",
+                    line=record.line,
+                    max=MAX_REFUSED,
+                )
+                raise UnreadableFile(problem) from None
             has_bookmarks = has_bookmarks or bool(row.values)
-            if has_bookmarks or len(held) == MAX_HELD:
+            held.append(row)
+            if has_bookmarks or len(held) > MAX_HELD:
                 yield from held
                 held.clear()
-                yield row
-            else:
-                held.append(row)
     except UnreadableFile as error:
         report.error = translated(error.problem)
         return
@@ -293,51 +277,44 @@ def valid_rows(
         yield from held
 
 
-def _stopped_by_refusals(line: int) -> str:
-    text = _(
-        "The import was stopped at line %(line)s (in a JSON file, bookmark "
-        "%(line)s), because %(max)s records were refused."
-    )
-    return text % {"line": line, "max": MAX_REFUSED}
-
-
 def _row(
-    record: FileRecord,
-    report: Report,
-    with_collections: bool,
-    validators: Iterable[tuple[str, Callable[[Any], None]]],
+    record: FileRecord, report: Report, with_collections: bool, validators: Validators
 ) -> Row:
     """Return the row of a record, and count in the report what is shortened or
     left out. A collection without bookmarks has no values.
 
-    ``validators`` are those that a host has added, with their fields. Raises
-    ValueError with the reason if the record is invalid.
+    Raises ValueError with the reason if the record is invalid.
     """
     if isinstance(record, InvalidRecord):
         raise ValueError(record.reason)
     name = ""
     if with_collections and record.collection:
-        name = _collection_name(record.collection, report)
+        name = shortened(record.collection, MAX_COLLECTION_NAME_LENGTH)
+        _validate_text("collection", name)
+        report.shortened += name != record.collection
     if isinstance(record, CollectionRecord):
         return Row(name, {})
     if not isinstance(record.url, str):
-        raise ValueError(_("The URL is not text."))
+        raise ValueError(gettext_noop("The URL is not text."))
     _validate_text("url", record.url)
     # Raises ValueError if the URL is invalid.
     url = web_url.parse(record.url)
     if len(url) > web_url.MAX_LENGTH:
-        problem = _("The URL is longer than %(max)s characters.")
-        raise ValueError(problem % {"max": web_url.MAX_LENGTH})
-    title = _text("title", record.title or "", MAX_TITLE_LENGTH, report)
-    note = _text("note", record.note, MAX_NOTE_LENGTH, report)
+        problem = gettext_noop(
+            "The URL is longer than %(max)s characters.", max=web_url.MAX_LENGTH
+        )
+        raise ValueError(problem)
     values: dict[str, Any] = {
         "url": url,
         "url_digest": url.digest,
-        "title": title,
+        "title": _text("title", record.title or "", MAX_TITLE_LENGTH, report),
         "tags": _tags(record.tags, report),
-        "note": note,
-        "created_at": _date(record.created_at, report),
+        "note": _text("note", record.note, MAX_NOTE_LENGTH, report),
+        "created_at": None,
     }
+    if record.created_at not in NO_DATES:
+        values["created_at"] = parse_date(record.created_at)
+        report.unusable_dates += values["created_at"] is None
     try:
         for field, validate in validators:
             if values[field]:
@@ -347,26 +324,7 @@ def _row(
     return Row(name, values)
 
 
-def _date(value: object, report: Report) -> datetime | None:
-    """Return the date of a record, or None if it has none that can be used."""
-    if value in NO_DATES:
-        return None
-    date = parse_date(value)
-    if date is None:
-        report.unusable_dates += 1
-    return date
-
-
-def _collection_name(name: str, report: Report) -> str:
-    """Return the name of a collection, shortened to what can be stored."""
-    stored = shortened(name, MAX_COLLECTION_NAME_LENGTH)
-    _validate_text("collection", stored)
-    if stored != name:
-        report.shortened += 1
-    return stored
-
-
-def host_validators() -> list[tuple[str, Callable[[Any], None]]]:
+def host_validators() -> Validators:
     """Return the validators that a host has added, with the names of their
     fields.
 
@@ -396,15 +354,12 @@ def _tags(tags: Sequence[str], report: Report) -> list[str]:
     """Return the tags as they are stored, and count those that are shortened
     or dropped, or have control characters.
     """
-    if not tags:
-        return []
     cleaned = []
     for tag in tags:
         trimmed = tag.strip()
         valid = CONTROL_CHARACTER.sub(" ", trimmed)[:MAX_TAG_LENGTH].strip()
         _validate_text("tags", valid)
-        if valid != trimmed:
-            report.shortened += 1
+        report.shortened += valid != trimmed
         if valid:
             cleaned.append(valid)
     kept = distinct(cleaned)
@@ -417,13 +372,14 @@ def _validate_text(name: str, value: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        text = _(
+        problem = gettext_noop(
             "%(name)s cannot be decoded. If the file is not in UTF-8, name its "
-            "encoding."
+            "encoding.",
+            name=name,
         )
-        raise ValueError(text % {"name": name}) from None
+        raise ValueError(problem) from None
     if "\0" in value:
-        raise ValueError(_("%(name)s contains U+0000.") % {"name": name})
+        raise ValueError(gettext_noop("%(name)s contains U+0000.", name=name))
 
 
 def record_import(user_group: UserGroup, report: Report, using: str) -> None:

@@ -5,14 +5,14 @@ The formats are those of browsers, of other bookmark services and of this one.
 """
 
 from collections.abc import Iterable, Iterator
-from io import StringIO
+from itertools import islice
 from pathlib import PurePath
 from typing import BinaryIO
 
 from . import comma_separated, json_bookmarks, jsonl, netscape, url_lists, xbel
 from .content import open_content
 from .dates import NO_DATES, parse_date
-from .decoding import CHUNK_SIZE, encoding_name, open_text
+from .decoding import encoding_name, open_text
 from .kinds import SIZE, kind_of, refusal
 from .problems import Problem, UnreadableFile
 from .programs import EXPORT
@@ -85,6 +85,8 @@ FORMATS_BY_TYPE = {
     "text/markdown": "txt",
 }
 
+RECORDS_PER_CHUNK = 100
+
 # The media type of files in any format.
 ANY_FORMAT = "application/octet-stream"
 
@@ -145,13 +147,7 @@ def read(
 
 
 def write(records: Iterable[WrittenRecord], file_format: str) -> Iterator[bytes]:
-    """Yield the bytes of a file in this format, in chunks of 64 KiB or a
-    little more.
-    """
-    chunk = StringIO()
-    for text in EXPORT_FORMATS[file_format].write(records):
-        chunk.write(text)
-        if chunk.tell() >= CHUNK_SIZE:
-            yield chunk.getvalue().encode()
-            chunk = StringIO()
-    yield chunk.getvalue().encode()
+    """Yield the bytes of a file in this format, a hundred records at a time."""
+    texts = EXPORT_FORMATS[file_format].write(records)
+    while chunk := "".join(islice(texts, RECORDS_PER_CHUNK)):
+        yield chunk.encode()

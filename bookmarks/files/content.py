@@ -64,27 +64,23 @@ def chunks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
+    entries: list[ZipInfo] = []
     # Count the entries first, because ZipFile holds all of them in memory.
-    number = sum(chunk.count(ZIP_ENTRY) for chunk in chunks(file))
-    contained: list[ZipInfo] = []
-    if number <= MAX_ZIP_ENTRIES:
+    if sum(chunk.count(ZIP_ENTRY) for chunk in chunks(file)) <= MAX_ZIP_ENTRIES:
         archive = ZipFile(file)
         # macOS adds files about each file.
-        contained = [
+        entries = [
             entry
             for entry in archive.infolist()
             if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
         ]
-        number = len(contained)
-    if number != 1:
+    if len(entries) != 1:
         problem = gettext_noop(
-            "A ZIP must contain one file, but this one contains %(number)s. Unpack it "
-            "and import the file with the bookmarks, never the whole ZIP, because it "
-            "may contain passwords.",
-            number=number,
+            "A ZIP must contain one file. Unpack it and import the file with the "
+            "bookmarks, never the whole ZIP, because it may contain passwords."
         )
         raise UnreadableFile(problem)
-    [entry] = contained
+    [entry] = entries
     # ZipFile reads no more than this number of bytes.
     if limit is not None and entry.file_size > limit:
         problem = gettext_noop(

@@ -5,9 +5,8 @@ HTML.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 
 from .problems import gettext_noop
 from .programs import (
@@ -76,11 +75,6 @@ def texts(value: JsonValue) -> list[str]:
     return found
 
 
-def all_texts(values: Iterable[JsonValue]) -> Iterator[str]:
-    """Return an iterator over the texts in all of the values."""
-    return chain.from_iterable(map(texts, values))
-
-
 class FieldMap:
     """Maps the columns of a row, or the keys of an object, to the fields of a
     record.
@@ -104,24 +98,34 @@ class FieldMap:
             for field, known in NAMES.items()
         }
 
+    def texts(self, field: str, values: Sequence[JsonValue]) -> list[str]:
+        """Return the texts in the values of a field."""
+        found: list[str] = []
+        for position in self.positions[field]:
+            value = values[position]
+            if field == "tags" and isinstance(value, str):
+                value = self.split(value)
+            found += texts(value)
+        return found
+
+    def first(self, field: str, values: Sequence[JsonValue]) -> JsonValue:
+        """Return the first value of a field that is not empty, or None."""
+        for position in self.positions[field]:
+            if values[position]:
+                return values[position]
+        return None
+
     def record(self, line: int, values: Sequence[JsonValue]) -> FileRecord:
         """Return the record of these values, one for each of the names."""
-        given: dict[str, list[JsonValue]] = {}
-        for field, positions in self.positions.items():
-            given[field] = [values[each] for each in positions if values[each]]
-        url = next(iter(given["url"]), None)
+        url = self.first("url", values)
         if isinstance(url, str):
             # as browsers read it
             url = LINE_BREAKS.sub("", url.strip())
-        title = next(all_texts(given["title"]), None)
-        collection = next(all_texts(given["collection"]), None)
-        created_at = next(iter(given["created_at"]), None)
-        split = [
-            self.split(value) if isinstance(value, str) else value
-            for value in given["tags"]
-        ]
-        tags = tuple(all_texts(split))
-        note = "\n\n".join(all_texts(given["note"]))
+        title = next(iter(self.texts("title", values)), None)
+        collection = next(iter(self.texts("collection", values)), None)
+        created_at = self.first("created_at", values)
+        tags = tuple(self.texts("tags", values))
+        note = "\n\n".join(self.texts("note", values))
         if url:
             return Record(line, url, title, collection, created_at, tags, note)
         if collection and not (title or created_at or tags or note):

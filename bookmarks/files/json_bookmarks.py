@@ -158,30 +158,27 @@ class JsonReader:
         collection = self.folders.collection(number, place.collection)
         records_before = self.record_count
         values: dict[str, JsonValue] = {}
-        try:
-            for event_of_key, key in self.events:
-                if event_of_key == "end_map":
-                    break
-                event, value = next(self.events)
-                if event in CONTAINERS:
-                    is_skipped = (
-                        place.is_skipped
-                        or key in NOT_BOOKMARKS
-                        or values.get("root") == FIREFOX_TAGS
-                    )
-                    if key in LIST_KEYS:
-                        # has_list() needs the key, even if the file ends
-                        # within the list.
-                        values[key] = None
-                    inside = Place(key, True, place.depth + 1, is_skipped, collection)
-                    value = yield from self.read_container(event, inside)
-                if normalized(key) in NEEDED_KEYS:
-                    values[key] = value
-        finally:
-            # Also if the file ends within the object.
-            has_records = self.record_count > records_before
-            if is_folder(place, values, has_records):
-                self.found.add(number, values)
+        for event_of_key, key in self.events:
+            if event_of_key == "end_map":
+                break
+            event, value = next(self.events)
+            if event in CONTAINERS:
+                is_skipped = (
+                    place.is_skipped
+                    or key in NOT_BOOKMARKS
+                    or values.get("root") == FIREFOX_TAGS
+                )
+                inside = Place(key, True, place.depth + 1, is_skipped, collection)
+                value = yield from self.read_container(event, inside)
+            if normalized(key) in NEEDED_KEYS:
+                values[key] = value
+        has_records = self.record_count > records_before
+        # The object that is the whole file is not in an array.
+        is_in_array = place.depth > 0 and not place.is_in_object
+        # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
+        has_content = has_records or has_list(values) or place.key == KARAKEEP_LISTS
+        if has_content and (is_in_array or "children" in values):
+            self.found.add(number, values)
         # The object around it is the bookmark, of which it is a property.
         is_value = place.is_in_object and place.key in OBJECT_KEYS
         if not is_value and not place.is_skipped:
@@ -206,51 +203,30 @@ class JsonReader:
         """
         record = self.objects.record(self.bookmark_count + 1, values)
         if isinstance(record, Record):
-            yield from self.bookmarks(
-                record, values.get(KARAKEEP_LISTS), place.collection
-            )
-            return
+            ids = values.get(KARAKEEP_LISTS)
+            ids = ids[:MAX_LISTS] if isinstance(ids, list) else []
+            # Each list once, without those that are unknown.
+            paths = dict.fromkeys(filter(None, map(self.folders.path, ids)))
+            for path in paths or [place.collection]:
+                yield record._replace(collection=path or record.collection)
         # A folder has a record of its own only if it is empty.
-        if has_records:
-            return
-        if has_list(values):
+        elif has_list(values):
             # Browsers create these folders for every user. If one of them is
             # empty, it does not become a collection.
             is_root = root_of(values) in BROWSER_FOLDERS
-            if number in self.found.by_number and not is_root:
+            if number in self.found.by_number and not (is_root or has_records):
                 collection = self.folders.collection(number, place.collection)
                 yield CollectionRecord(self.bookmark_count, collection)
-            return
-        if place.is_in_list and values.get("type") != FIREFOX_SEPARATOR:
+        elif (
+            place.is_in_list
+            and not has_records
+            and values.get("type") != FIREFOX_SEPARATOR
+        ):
             # The object only names a collection. A folder around it has
             # precedence.
             if isinstance(record, CollectionRecord) and place.collection:
                 record = record._replace(collection=place.collection)
             yield record
-
-    def bookmarks(
-        self, record: Record, lists: JsonValue, collection: str
-    ) -> Iterator[FileRecord]:
-        """Yield the record of a bookmark that is in the folder with this path,
-        or its records in lists with these ids.
-        """
-        ids = lists if isinstance(lists, list) else []
-        # Each list once, without those that are unknown.
-        paths = dict.fromkeys(filter(None, map(self.folders.path, ids[:MAX_LISTS])))
-        for path in paths or [collection]:
-            yield record._replace(collection=path or record.collection)
-
-
-def is_folder(place: Place, values: Mapping[str, JsonValue], has_records: bool) -> bool:
-    """Return whether an object with these values is a folder, if it has a
-    name.
-    """
-    # The object that is the whole file is not in an array.
-    is_in_array = place.depth > 0 and not place.is_in_object
-    if not is_in_array and "children" not in values:
-        return False
-    # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
-    return has_records or has_list(values) or place.key == KARAKEEP_LISTS
 
 
 def read(text: TextIO) -> Iterator[FileRecord]:

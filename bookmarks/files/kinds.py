@@ -91,11 +91,7 @@ def kind_of(beginning: bytes) -> Kind:
     """Return the kind of a file that begins with these bytes."""
     encoding = "utf-16" if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     text = beginning[:SIZE].decode(encoding, "replace").removeprefix("\ufeff")
-    return (
-        _first(BINARY_KINDS, beginning.decode("latin-1"))
-        or _first(TEXT_KINDS, text)
-        or PLAIN_TEXT
-    )
+    return binary_kind(beginning) or _first(TEXT_KINDS, text) or PLAIN_TEXT
 
 
 def binary_kind(beginning: bytes) -> Kind | None:

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from bookmarks.files import guess_format
 from bookmarks.models import Collection
 from usergroups.management.operator_command import add_team, utf8
 from usergroups.models import UserGroup
@@ -29,20 +28,6 @@ def add_file_options(
         choices=formats,
         help="Default: that of the file name's extension or of the content.",
     )
-
-
-def look_up_format(
-    options: dict[str, Any], file_name: str, formats: Iterable[str]
-) -> str:
-    """Return the name of the file's format, which is among ``formats``.
-
-    Raises CommandError if neither the options nor the file's name tell it.
-    """
-    format_name: str | None = options["format"] or guess_format(file_name)
-    if format_name is None or format_name not in formats:
-        names = ", ".join(formats)
-        raise CommandError(f"Specify the file's format with --format: {names}.")
-    return format_name
 
 
 def look_up_owners(options: dict[str, Any]) -> tuple[UserGroup, Collection | None]:

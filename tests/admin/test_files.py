@@ -289,4 +289,4 @@ def test_an_import_stops_at_its_time_limit(admin_client, user_group, settings):
 
     page = upload(admin_client, user_group, "a.csv", ROWS).content.decode()
 
-    assert "The import was stopped after 0 seconds, before line 2 " in page
+    assert "The import was stopped after 0 seconds, before line 1 " in page

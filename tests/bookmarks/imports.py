@@ -1,11 +1,16 @@
 """Helpers for tests of imports."""
 
+from threading import TIMEOUT_MAX
+
 import pytest
 
 from bookmarks import imports
 from bookmarks.import_report import Report
 from tests.queries import on_another_connection
+from usergroups.api.call_limits import Deadline
 from usergroups.db import retry
+
+NEVER = Deadline(TIMEOUT_MAX)
 
 
 @pytest.fixture
@@ -16,7 +21,7 @@ def chunks_of_two(monkeypatch):
     monkeypatch.setattr(imports, "ROWS_PER_TRANSACTION", 2)
 
 
-def imported(user_group, records, collection=None, update=False, deadline=None):
+def imported(user_group, records, collection=None, update=False, deadline=NEVER):
     """Import the records and return the report."""
     report = Report()
     imports.store(user_group, records, report, collection, update, deadline=deadline)

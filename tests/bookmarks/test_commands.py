@@ -142,9 +142,7 @@ def test_a_pipe_is_read(capsys, monkeypatch, path):
         pipe.write(b'{"url": "https://example.com/"}\n')
     with open(reading) as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        call_command(
-            "import_bookmarks", "--format", "jsonl", *GROUP, path.format(reading)
-        )
+        call_command("import_bookmarks", *GROUP, path.format(reading))
 
     assert capsys.readouterr().out.startswith("1 created, 0 ")
 
@@ -162,12 +160,18 @@ def test_a_damaged_file_is_imported_up_to_the_damage(user_group, tmp_path):
     )
 
 
+@pytest.mark.parametrize("path", ["/dev/null", "-", "a.json"])
+def test_an_export_needs_a_format(path):
+    message = r"Specify the file's format with --format: html, jsonl, csv\."
+
+    with pytest.raises(CommandError, match=message):
+        call_command("export_bookmarks", path, *GROUP)
+
+
 @pytest.mark.parametrize("command", ["import_bookmarks", "export_bookmarks"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["/dev/null"], "Specify the file's format with --format: html, jsonl, csv"),
-        (["-"], "Specify the file's format with --format"),
         (["missing/a.csv"], "No such file or directory: 'missing/a.csv'."),
         (["/", "--format", "csv"], "Is a directory: '/'."),
         (
@@ -219,7 +223,7 @@ def test_the_commands_have_no_time_limit(user_group, tmp_path, settings):
 
 def test_an_import_stops_at_its_time_limit(import_file):
     with pytest.raises(
-        CommandError, match=r"stopped after 0\.0 seconds, before line 2"
+        CommandError, match=r"stopped after 0\.0 seconds, before line 1"
     ):
         import_file(b"url\nhttps://a/\n", "--time-limit", "0")
 

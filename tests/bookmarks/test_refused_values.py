@@ -15,6 +15,7 @@ from bookmarks.imports import store
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.answers import errors
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.imports import NEVER
 from tests.usergroups.factories import ApiTokenFactory
 from usergroups.models import ApiToken, UserGroup
 
@@ -199,7 +200,7 @@ def test_a_validator_that_a_host_adds_is_honoured_by_calls(
     before = rows()
     report = Report()
 
-    store(user_group, [Record(1, URL, "spam")], report)
+    store(user_group, [Record(1, URL, "spam")], report, deadline=NEVER)
     refused = [
         call_bookmarks("POST", "bookmarks", body=new),
         call_bookmarks("PATCH", "bookmark", bookmark.pk, body={"title": "spam"}),

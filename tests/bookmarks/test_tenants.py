@@ -9,6 +9,7 @@ from bookmarks.import_report import Report
 from bookmarks.imports import store
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.imports import NEVER
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import ApiToken, UserGroup
 
@@ -123,7 +124,7 @@ WRITES_IN_COLLECTION = {
         group, [bookmark.pk], collection
     ),
     "store": lambda group, collection, bookmark: store(
-        group, [Record("https://example.org/")], Report(), collection
+        group, [Record("https://example.org/")], Report(), collection, deadline=NEVER
     ),
 }
 

@@ -6,15 +6,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from bookmarks.exports import load, record_export, write
-from bookmarks.files import EXPORT_FORMATS
-from bookmarks.management.file_options import (
-    add_file_options,
-    look_up_format,
-    look_up_owners,
-)
+from bookmarks.files import EXPORT_FORMATS, guess_format
+from bookmarks.management.file_options import add_file_options, look_up_owners
 from usergroups.management.operator_command import OperatorCommand
 
 
@@ -34,7 +30,10 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"]
-        format_name = look_up_format(options, path, EXPORT_FORMATS)
+        format_name = options["format"] or guess_format(path)
+        if format_name not in EXPORT_FORMATS:
+            names = ", ".join(EXPORT_FORMATS)
+            raise CommandError(f"Specify the file's format with --format: {names}.")
         user_group, collection = look_up_owners(options)
         with closing(load(user_group, collection)) as items:
             content = write(items, format_name)

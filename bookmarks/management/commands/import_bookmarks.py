@@ -2,6 +2,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from threading import TIMEOUT_MAX
 from typing import Any, BinaryIO
 
 from django.core.management.base import CommandError, CommandParser
@@ -18,11 +19,7 @@ from bookmarks.files import (
 from bookmarks.files.content import chunks
 from bookmarks.import_report import Report
 from bookmarks.imports import copied, rolled_back_if, store
-from bookmarks.management.file_options import (
-    add_file_options,
-    look_up_format,
-    look_up_owners,
-)
+from bookmarks.management.file_options import add_file_options, look_up_owners
 from bookmarks.models import Bookmark
 from usergroups.api.call_limits import Deadline
 from usergroups.management.operator_command import OperatorCommand
@@ -74,15 +71,13 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--time-limit",
             type=float,
+            default=TIMEOUT_MAX,
             metavar="SECONDS",
             help="Stop after this time. Default: no limit.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"]
-        if path == "-" or not os.path.isfile(path):
-            # Fail before a pipe is read.
-            look_up_format(options, path, FORMATS)
         user_group, collection = look_up_owners(options)
         report = Report(file_name=os.path.basename(path), importer="import_bookmarks")
         with opened(path) as file:
@@ -92,7 +87,6 @@ class Command(OperatorCommand):
             except UnreadableFile as error:
                 raise CommandError(error.problem) from None
             records = read(content, format_name, options["encoding"])
-            limit = options["time_limit"]
             try:
                 with rolled_back_if(options["dry_run"], router.db_for_write(Bookmark)):
                     store(
@@ -101,7 +95,7 @@ class Command(OperatorCommand):
                         report,
                         collection,
                         options["update"],
-                        deadline=None if limit is None else Deadline(limit),
+                        deadline=Deadline(options["time_limit"]),
                     )
             finally:
                 # Also after an error, because what was stored remains.
