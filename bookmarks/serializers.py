@@ -27,6 +27,9 @@ from usergroups.api.envelopes import (
     FailureSerializer,
 )
 from usergroups.api.fields import (
+    ETAG_EXAMPLE,
+    ETagOfRow,
+    IfMatchField,
     OfRow,
     QueryBooleanField,
     StrictBooleanField,
@@ -184,10 +187,18 @@ class BookmarkSerializer(serializers.Serializer[Bookmark]):
     updated_at = TimeOfRow(help_text="When the bookmark was last changed.")
 
 
+class ListedBookmarkSerializer(BookmarkSerializer):
+    """A bookmark in a list."""
+
+    examples = {"etag": ETAG_EXAMPLE}
+
+    etag = ETagOfRow()
+
+
 class BookmarkUpdateSerializer(AnySerializer):
     """Changes of a bookmark. Omitted fields stay unchanged."""
 
-    answer = BookmarkSerializer
+    answer = ListedBookmarkSerializer
 
     collection = CollectionIdField(
         required=False,
@@ -304,11 +315,37 @@ class BookmarkListQuery(PageQuery):
 
 
 class BookmarkListEnvelope(PageEnvelope):
-    bookmarks = BookmarkSerializer(many=True)
+    bookmarks = ListedBookmarkSerializer(many=True)
+
+
+class BookmarkItemSerializer(BookmarkCreateSerializer):
+    """A bookmark in a batch."""
+
+    examples = {
+        "if_match": ETAG_EXAMPLE,
+        "tags_add": ["reports"],
+        "tags_remove": ["to read"],
+    }
+
+    tags_add = TagsField(
+        required=False, help_text="Adds these tags, in place of `tags`."
+    )
+    tags_remove = TagsField(
+        required=False,
+        help_text="Removes these tags in any letter case, in place of `tags`.",
+    )
+    if_match = IfMatchField()
+
+    def validate(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Refuse tags beside changes of the tags."""
+        if "tags" in fields and fields.keys() & {"tags_add", "tags_remove"}:
+            text = "Send either `tags` or `tags_add` and `tags_remove`."
+            raise serializers.ValidationError({"tags": [text]})
+        return fields
 
 
 class BookmarkBatchSerializer(AnySerializer):
-    bookmarks = BatchField(child=BookmarkCreateSerializer())
+    bookmarks = BatchField(child=BookmarkItemSerializer())
     # DRF removes fields from the class
     update = StrictBooleanField(  # type: ignore[assignment]
         required=False,
@@ -388,10 +425,18 @@ class CollectionSerializer(serializers.Serializer[Collection]):
     updated_at = TimestampField(help_text="When the collection was last changed.")
 
 
+class ListedCollectionSerializer(CollectionSerializer):
+    """A collection in a list."""
+
+    examples = {"etag": ETAG_EXAMPLE}
+
+    etag = ETagOfRow()
+
+
 class CollectionWriteSerializer(AnySerializer):
     """A new collection, or changes of a collection."""
 
-    answer = CollectionSerializer
+    answer = ListedCollectionSerializer
 
     name = TextField(
         max_length=MAX_COLLECTION_NAME_LENGTH,
@@ -421,7 +466,7 @@ class CollectionListQuery(PageQuery):
 
 
 class CollectionListEnvelope(PageEnvelope):
-    collections = CollectionSerializer(many=True)
+    collections = ListedCollectionSerializer(many=True)
 
 
 class BookmarkDeletionListQuery(DeletionListQuery):

@@ -46,6 +46,25 @@ def distinct(tags: Iterable[str]) -> list[str]:
     return list(by_fold.values())
 
 
+def changed_tags(
+    tags: Iterable[str], added: Iterable[str], removed: Iterable[str]
+) -> list[str]:
+    """Return the tags without those that are removed, in any letter case, and
+    with those that are added.
+
+    Raises ValidationError if there are too many.
+    """
+    folded = {fold(tag) for tag in removed}
+    kept = [tag for tag in tags if fold(tag) not in folded]
+    changed = distinct([*kept, *added])
+    if len(changed) > MAX_TAGS:
+        text = _("A bookmark has at most %(max)s tags.")
+        raise ValidationError(
+            {"tags_add": ValidationError(text % {"max": MAX_TAGS}, "max_length")}
+        )
+    return changed
+
+
 def clean_tags(tags: object) -> list[str]:
     """Return the tags as they are stored: trimmed and distinct.
 

@@ -101,6 +101,11 @@ def collection_json(collection):
     }
 
 
+def listed(shown, row):
+    """Return what a list shows of an object: the same as a call, and its ETag."""
+    return {**shown, "etag": etag_of(row.updated_at)}
+
+
 def time_json(moment):
     text = moment.astimezone(UTC).isoformat(timespec="microseconds")
     return text.replace("+00:00", "Z")

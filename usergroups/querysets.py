@@ -19,6 +19,7 @@ from .db.models import assign_each
 from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
+from .db.versions import Modified, require_version
 from .deletion_log import UserGroupDeletion
 from .events import Event, Kind, events_about, keys_text, record_events
 
@@ -320,6 +321,21 @@ class UserGroupManager(WritingManager["UserGroup"]):
         groups = self.in_scope(scope).filter(provided_id__in=ids)
         sizes = groups.values_list("provided_id", StoredSize(*LARGE_FIELDS))
         return size_of_results(ids, dict(sizes), items)
+
+    def require_versions(
+        self, items: Sequence[Mapping[str, Any]], scope: Scope
+    ) -> list[Mapping[str, Any] | Modified]:
+        """Return the items as ``upsert`` takes them, with Modified in place of
+        each whose ``if_match`` is not the ``updated_at`` of its group.
+
+        The groups with an ``if_match`` are locked, so call this in the
+        transaction of ``upsert``.
+        """
+        conditional = [item["provided_id"] for item in items if "if_match" in item]
+        locked = self.in_scope(scope)._lock(conditional) if conditional else {}
+        return [
+            require_version(item, locked.get(item["provided_id"])) for item in items
+        ]
 
     def upsert(
         self, items: Sequence[Mapping[str, Any]], scope: Scope

@@ -18,6 +18,9 @@ from .api.batches import (
 from .api.envelopes import Envelope, Examples, open_enumeration
 from .api.errors import MAX_PROBLEMS
 from .api.fields import (
+    ETAG_EXAMPLE,
+    ETagOfRow,
+    IfMatchField,
     IntegerOfRow,
     ObjectField,
     StoredObjectField,
@@ -194,10 +197,18 @@ class UserGroupDetailSerializer(UserGroupSerializer):
     updated_at = TimestampField(help_text="When the user group was last changed.")
 
 
+class ListedUserGroupSerializer(UserGroupDetailSerializer):
+    """A user group in a list."""
+
+    examples = {"etag": ETAG_EXAMPLE}
+
+    etag = ETagOfRow()
+
+
 class UserGroupUpdateSerializer(UserGroupIdSerializer):
     """The fields of a user group. An update does not change omitted fields."""
 
-    answer = UserGroupDetailSerializer
+    answer = ListedUserGroupSerializer
 
     name = TextField(
         required=False,
@@ -279,7 +290,7 @@ class UserGroupListQuery(PageQuery):
 
 
 class UserGroupListEnvelope(PageEnvelope):
-    user_groups = UserGroupDetailSerializer(many=True)
+    user_groups = ListedUserGroupSerializer(many=True)
 
 
 class DeletionListQuery(PageQuery):
@@ -317,8 +328,16 @@ class UserGroupDeletionListEnvelope(PageEnvelope):
     deletions = UserGroupDeletionSerializer(many=True)
 
 
+class UserGroupItemSerializer(UserGroupUpdateSerializer):
+    """The fields of a user group in a batch."""
+
+    examples = {"if_match": ETAG_EXAMPLE}
+
+    if_match = IfMatchField()
+
+
 class UserGroupBatchSerializer(serializers.Serializer[None]):
-    user_groups = BatchField(child=UserGroupUpdateSerializer())
+    user_groups = BatchField(child=UserGroupItemSerializer())
 
 
 class UserGroupResultSerializer(StoredResultSerializer):

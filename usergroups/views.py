@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from . import openapi, serializers
-from .api.batches import require_small_results
+from .api.batches import require_small_results, valid_items, with_outcomes
 from .api.call_limits import TimeLimitExceeded
 from .api.envelopes import AnySerializer, Envelope
 from .api.pagination import CREATED, UPDATED, KeysetPagination
@@ -19,6 +19,7 @@ from .api.requests import PreconditionFailed, accepted_versions
 from .api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
 from .authentication import ApiTokenAuthentication
 from .db.cascades import TooManyDependants
+from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
 from .db.versions import Modified
 from .deletion_log import UserGroupDeletion
@@ -218,11 +219,20 @@ class UserGroupBatchView(BatchMixin, ApiTokenView):
     list_name = "user_groups"
     parser_classes = [BatchParser]
 
-    def perform_batch(self, items: list[Any]) -> list[Upserted]:
+    def perform_batch(self, items: list[Any]) -> list[object]:
+        using = UserGroup.objects.for_write().db
+        is_conditional = any("if_match" in item for item in items)
+        return retry_on_conflict(
+            lambda: self.store(items), using, atomic=is_conditional
+        )
+
+    def store(self, items: list[Any]) -> list[object]:
         scope = self.token.scope
-        size = UserGroup.objects.estimate_upsert_size(items, scope)
+        checked = UserGroup.objects.require_versions(items, scope)
+        valid = valid_items(checked)
+        size = UserGroup.objects.estimate_upsert_size(valid, scope)
         require_small_results(size)
-        return UserGroup.objects.upsert(items, scope)
+        return with_outcomes(checked, UserGroup.objects.upsert(valid, scope))
 
     def result(self, outcome: Upserted) -> dict[str, object]:
         return {

@@ -1,25 +1,27 @@
 """Writes of many bookmarks at once."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
-from django.db import connections
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connections
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from bookmarks.owned_rows import Duplicate, parse_public_id
-from bookmarks.tags import MAX_TAGS, distinct
+from bookmarks.tags import MAX_TAGS, changed_tags, distinct
 from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
 from usergroups.db.bounded_reads import size_of_results
 from usergroups.db.models import assign_each
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.db.stored_json import EncodedSize
+from usergroups.db.versions import Modified, require_version
 from usergroups.models import UserGroup
 
 from .statements import DO_UPDATE, Row, insert_rows, row_of
@@ -40,6 +42,9 @@ MAX_UNMEASURED = 250
 A bookmark has up to 118 KB of text as JSON, so that these are smaller than
 32 MiB.
 """
+
+RELATIVE = {"if_match", "tags_add", "tags_remove"}
+"""The values of an item of a batch whose meaning depends on its bookmark."""
 
 UPDATABLE = ("title", "tags", "note")
 """The fields of existing bookmarks that a batch may update."""
@@ -91,7 +96,7 @@ class BatchManager(UniqueKeyManager):
         """
         if len(items) <= MAX_UNMEASURED:
             return 0
-        keys = [self.model(**item).unique_key for item in items]
+        keys = [self.unique_key_of(item) for item in items]
         bookmarks = self.on_db_for_write()
         sized = bookmarks.defer(*LARGE_FIELDS).annotate(size=SIZE)
         found: Mapping[UniqueKey, Any] = bookmarks.find_by_unique_keys(
@@ -171,12 +176,48 @@ class BatchManager(UniqueKeyManager):
         announce_update(moved, self.db, ["collection"])
         return results
 
+    def resolve(
+        self, user_group: UserGroup, items: Sequence[Mapping[str, Any]]
+    ) -> tuple[list["BookmarkFields | Exception"], set[UniqueKey]]:
+        """Return the items as ``add_many`` takes them, and the keys of those
+        that were compared with no bookmark.
+
+        Items may have an ``if_match``, the ``updated_at`` of the bookmark, and
+        ``tags_add`` and ``tags_remove``, which become ``tags``. In place of an
+        item that fails, there is Modified or ValidationError. The bookmarks
+        are locked, so call this in the transaction of ``add_many``.
+        """
+        if not any(item.keys() & RELATIVE for item in items):
+            return [cast("BookmarkFields", item) for item in items], set()
+        keys = [self.unique_key_of(item) for item in items]
+        locked = self.find_by_unique_keys(user_group, set(keys), lock=True)
+        # the tags after the items before this one
+        tags = {key: bookmark.tags for key, bookmark in locked.items()}
+        resolved: list[Any] = []
+        for item, key in zip(items, keys, strict=True):
+            values: Any = require_version(item, locked.get(key))
+            if not isinstance(values, Modified):
+                try:
+                    values = with_tags(values, tags.get(key, []))
+                except ValidationError as error:
+                    values = error
+                else:
+                    tags[key] = values.get("tags", tags.get(key, []))
+            resolved.append(values)
+        return resolved, {*keys} - locked.keys()
+
+    def unique_key_of(self, item: Mapping[str, Any]) -> UniqueKey:
+        """Return the unique key of the bookmark that an item names."""
+        bookmark = self.model(url=item["url"], collection=item.get("collection"))
+        return bookmark.unique_key
+
     def add_many(
         self,
         user_group: UserGroup,
         items: Sequence["BookmarkFields"],
         *,
         update: bool = False,
+        absent: Set[UniqueKey] = frozenset(),
     ) -> list[Stored]:
         """Do what ``add`` does for each item, a dict of a bookmark's fields,
         and return the results in their order.
@@ -186,6 +227,8 @@ class BatchManager(UniqueKeyManager):
         override earlier ones.
 
         One INSERT stores the new ones. Either all items are stored or none.
+        Raises IntegrityError if a bookmark with one of the ``absent`` keys
+        exists.
         """
         bookmarks = self.on_db_for_write()
         now = timezone.now()
@@ -207,7 +250,8 @@ class BatchManager(UniqueKeyManager):
             for name, value in changes.items():
                 setattr(new[key], name, value)
         stored, changed = retry_on_conflict(
-            lambda: bookmarks._add_many(user_group, new, wanted, now), bookmarks.db
+            lambda: bookmarks._add_many(user_group, new, wanted, absent, now),
+            bookmarks.db,
         )
         results = []
         for candidate in candidates:
@@ -224,6 +268,7 @@ class BatchManager(UniqueKeyManager):
         user_group: UserGroup,
         new: Mapping[UniqueKey, "Bookmark"],
         wanted: Mapping[UniqueKey, Changes],
+        absent: Set[UniqueKey],
         now: datetime,
     ) -> tuple[dict[UniqueKey, "Bookmark"], set[UniqueKey]]:
         """Insert the bookmarks in ``new``, unless they exist already, and
@@ -240,6 +285,8 @@ class BatchManager(UniqueKeyManager):
         existing = self.find_by_unique_keys(user_group, not_inserted, lock=has_updates)
         if len(stored) + len(existing) < len(new):
             raise ConflictingRowDeleted
+        if not existing.keys().isdisjoint(absent):
+            raise IntegrityError("The bookmark has been created meanwhile.")
         changed = self._update_locked(user_group, existing, wanted)
         return stored | existing, {bookmark.unique_key for bookmark in changed}
 
@@ -390,6 +437,20 @@ class BatchManager(UniqueKeyManager):
         rows = [row_of(bookmark) for bookmark in bookmarks]
         action = DO_UPDATE.format(assignments=assignments)
         insert_rows(self, user_group, rows, now, action)
+
+
+def with_tags(item: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]:
+    """Return the values of an item with the ``tags`` that its ``tags_add`` and
+    ``tags_remove`` make of a bookmark's tags.
+
+    Raises ValidationError if there are too many.
+    """
+    values = {**item}
+    added = values.pop("tags_add", None)
+    removed = values.pop("tags_remove", None)
+    if added is not None or removed is not None:
+        values["tags"] = changed_tags(tags, added or (), removed or ())
+    return values
 
 
 def with_duplicates(kept: "Bookmark", others: "Sequence[Bookmark]") -> Changes:

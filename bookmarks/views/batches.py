@@ -11,7 +11,8 @@ from rest_framework.response import Response
 from bookmarks import bookmark_errors, openapi, serializers
 from bookmarks.models import Bookmark, BookmarkFields, Collection
 from bookmarks.querysets.bookmarks import TooManyFound
-from bookmarks.querysets.bulk_writes import Stored
+from bookmarks.querysets.bulk_writes import RELATIVE, Stored
+from bookmarks.querysets.unique_keys import UniqueKey
 from usergroups.api.batches import (
     Result,
     require_small_results,
@@ -36,29 +37,40 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
 
     def perform_batch(self, items: list[Any], update: bool = False) -> list[object]:
         using = Bookmark.objects.for_write().db
-        return retry_on_conflict(lambda: self.store(items, update), using, atomic=False)
+        is_relative = any(item.keys() & RELATIVE for item in items)
+        return retry_on_conflict(
+            lambda: self.store(items, update), using, atomic=is_relative
+        )
 
     def store(self, items: list[Any], update: bool) -> list[object]:
         """Store the items whose collections exist.
 
         Raises IntegrityError if a collection has been deleted meanwhile.
         """
-        resolved = self.with_collections(items)
+        placed = self.with_collections(items)
+        manager = Bookmark.objects.on_db_for_write()
+        values, absent = manager.resolve(self.user_group, valid_items(placed))
+        resolved: list[Any] = with_outcomes(placed, values)
         try:
-            stored = self.add_many(resolved, update)
+            stored = self.add_many(resolved, update, absent)
         except ValidationError:
             # A validator of the host refuses some of them.
             resolved = [self.checked(item) for item in resolved]
-            stored = self.add_many(resolved, update)
+            stored = self.add_many(resolved, update, absent)
         return with_outcomes(resolved, stored)
 
     def add_many(
-        self, items: list[BookmarkFields | Exception], update: bool
+        self,
+        items: list[BookmarkFields | Exception],
+        update: bool,
+        absent: set[UniqueKey],
     ) -> list[Stored]:
         valid = valid_items(items)
         size = Bookmark.objects.estimate_add_size(self.user_group, valid)
         require_small_results(size)
-        return Bookmark.objects.add_many(self.user_group, valid, update=update)
+        return Bookmark.objects.add_many(
+            self.user_group, valid, update=update, absent=absent
+        )
 
     def checked(self, item: BookmarkFields | Exception) -> BookmarkFields | Exception:
         """Return the item, or an exception if the model refuses a value."""

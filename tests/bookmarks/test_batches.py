@@ -6,8 +6,9 @@ from uuid import uuid4
 
 import pytest
 
+from bookmarks import web_url
 from bookmarks.models import Bookmark
-from tests.answers import bookmark_json, errors
+from tests.answers import bookmark_json, errors, etag_of
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,
@@ -110,6 +111,7 @@ def test_bookmarks_are_moved_into_a_collection_and_out_of_it(
                 "success": 1,
                 "changed": True,
                 "updated_at": bookmark_json(bookmark)["updated_at"],
+                "etag": etag_of(bookmark.updated_at),
                 "bookmark": bookmark_json(bookmark),
             }
             for bookmark in stored
@@ -306,6 +308,124 @@ def test_a_collection_separates_the_bookmarks_to_update(put, user_group, collect
 def test_update_is_true_or_false(put, update):
     [(attr, _)] = errors(put(update=update))
     assert attr == "update"
+
+
+# Conditions, and changes of tags
+
+STALE = '"0"'
+
+
+@pytest.mark.parametrize("update", [True, False])
+def test_an_item_is_refused_if_its_bookmark_has_changed(put, user_group, update):
+    bookmark = BookmarkFactory(user_group=user_group, url=URL, title="Old")
+
+    response = put(
+        {"url": URL, "title": "A", "if_match": STALE},
+        {"url": f"{URL}absent", "if_match": STALE},
+        {"url": f"{URL}new"},
+        {"url": URL, "title": "B", "if_match": etag_of(bookmark.updated_at)},
+        {"url": URL, "title": "C", "if_match": "no ETag"},
+        update=update,
+    )
+
+    results = response.json()["results"]
+    assert statuses(response) == [412, 412, 201, 200, 412]
+    assert changes(response) == [False, False, True, update, False]
+    assert outcome(results[0]) == failed(412, "precondition_failed")
+    bookmark.refresh_from_db()
+    assert bookmark.title == ("B" if update else "Old")
+    assert results[3]["etag"] == etag_of(bookmark.updated_at)
+    assert not Bookmark.objects.filter(url=f"{URL}absent").exists()
+
+
+def test_only_text_can_be_an_if_match(put):
+    response = put({"url": URL, "if_match": 1}, {"url": URL, "if_match": None})
+
+    assert [outcome(each)[2] for each in response.json()["results"]] == [
+        [("if_match", "invalid")],
+        [("if_match", "null")],
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_item_whose_bookmark_changes_right_before_the_write_is_refused(
+    put, user_group
+):
+    bookmark = BookmarkFactory(user_group=user_group, url=URL)
+    table = Bookmark._meta.db_table
+    change = f"UPDATE {table} SET title = 'Other', updated_at = now()"
+
+    with concurrently(f'SELECT "{table}"', change):
+        response = put(
+            {"url": URL, "title": "A", "if_match": etag_of(bookmark.updated_at)}
+        )
+
+    assert statuses(response) == [412]
+    assert Bookmark.objects.get().title == "Other"
+
+
+@pytest.mark.parametrize(
+    ("item", "tags"),
+    [
+        ({"tags_add": ["B", "c"]}, ["a", "b", "c"]),
+        ({"tags_remove": ["A", "x"]}, ["b"]),
+        ({"tags_remove": ["A"], "tags_add": ["a"]}, ["b", "a"]),
+        ({"tags_add": []}, ["a", "b"]),
+    ],
+)
+def test_tags_are_added_and_removed(put, user_group, item, tags):
+    BookmarkFactory(user_group=user_group, url=URL, tags=["a", "b"])
+
+    response = put({"url": URL, **item})
+
+    assert statuses(response) == [200]
+    assert Bookmark.objects.get().tags == tags
+
+
+def test_each_item_changes_the_tags_of_the_one_before(put):
+    response = put(
+        {"url": URL, "tags_add": ["a"]},
+        {"url": URL, "tags": ["b"]},
+        {"url": URL, "tags_add": ["c"], "tags_remove": ["a"]},
+    )
+
+    assert statuses(response) == [201, 200, 200]
+    assert Bookmark.objects.get().tags == ["b", "c"]
+
+
+def test_tags_are_not_changed_beside_a_list_or_beyond_the_maximum(put, user_group):
+    BookmarkFactory(user_group=user_group, url=URL, tags=[str(n) for n in range(50)])
+
+    response = put(
+        {"url": URL, "tags_add": ["50"]},
+        {"url": URL, "tags": [], "tags_add": ["50"]},
+        {"url": URL, "tags_add": ["50"], "tags_remove": ["0"]},
+    )
+
+    assert statuses(response) == [400, 400, 200]
+    assert [outcome(each)[2] for each in response.json()["results"][:2]] == [
+        [("tags_add", "max_length")],
+        [("tags", "invalid")],
+    ]
+    assert Bookmark.objects.get().tags == [str(n) for n in range(1, 51)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tags_are_added_to_a_bookmark_that_is_created_meanwhile(put, user_group):
+    key = uuid4()
+    digest = web_url.digest(URL)
+    table = Bookmark._meta.db_table
+    insert = (
+        f"INSERT INTO {table} (id, user_group_id, url, url_digest, title, tags, note, "
+        f"created_at, updated_at) VALUES ('{key}', {user_group.pk}, '{URL}', "
+        f"'\\x{digest.hex()}', '', 'theirs', '', now(), now())"
+    )
+
+    with concurrently(f'INSERT INTO "{table}"', insert):
+        response = put({"url": URL, "tags_add": ["ours"]})
+
+    assert statuses(response) == [200]
+    assert Bookmark.objects.get().tags == ["theirs", "ours"]
 
 
 # Lookups

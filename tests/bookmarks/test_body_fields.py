@@ -12,7 +12,7 @@ from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.operations import WITH_A_BODY, caller
 from usergroups.api import requests, strict_json
 from usergroups.api.requests import known_fields
-from usergroups.serializers import UserGroupDetailSerializer, UserGroupUpdateSerializer
+from usergroups.serializers import ListedUserGroupSerializer, UserGroupUpdateSerializer
 
 pytestmark = pytest.mark.django_db
 
@@ -317,7 +317,7 @@ def test_only_fields_of_the_same_object_are_ignored(call_bookmarks, call_usergro
     assert errors(token) == [("expires_at", "unknown_field")]
 
 
-class ColouredDetailSerializer(UserGroupDetailSerializer):
+class ColouredDetailSerializer(ListedUserGroupSerializer):
     rank = serializers.IntegerField()
 
 

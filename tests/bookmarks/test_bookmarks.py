@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from bookmarks.models import Bookmark
-from tests.answers import bookmark_json, errors
+from tests.answers import bookmark_json, errors, etag_of
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,
@@ -506,6 +506,7 @@ def test_a_batch_reports_the_result_of_each_item(call_bookmarks, bookmark, colle
         "success": 1,
         "changed": True,
         "updated_at": bookmark_json(new)["updated_at"],
+        "etag": etag_of(new.updated_at),
         "bookmark": bookmark_json(new),
     }
     assert results[1] == {
@@ -513,6 +514,7 @@ def test_a_batch_reports_the_result_of_each_item(call_bookmarks, bookmark, colle
         "success": 1,
         "changed": False,
         "updated_at": bookmark_json(bookmark)["updated_at"],
+        "etag": etag_of(bookmark.updated_at),
         "bookmark": bookmark_json(bookmark),
     }
     assert [result["changed"] for result in results[2:]] == [True, *[False] * 4]

@@ -7,7 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.urls import reverse
 
 from bookmarks.models import Bookmark, Collection
-from tests.answers import collection_json, errors
+from tests.answers import collection_json, errors, listed
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 
 URL = "https://example.com/"
@@ -119,7 +119,8 @@ def test_collections_are_listed_newest_first(call_bookmarks, user_group):
         "previous": None,
         "next_cursor": None,
         "collections": [
-            collection_json(collection) for collection in reversed(collections)
+            listed(collection_json(collection), collection)
+            for collection in reversed(collections)
         ],
     }
 

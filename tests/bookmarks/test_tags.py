@@ -9,7 +9,7 @@ from django.core import serializers
 
 from bookmarks.models import Bookmark
 from bookmarks.tags import distinct
-from tests.answers import bookmark_json, detail, errors
+from tests.answers import bookmark_json, detail, errors, listed
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.calls_in_progress import begin_call
 from tests.signals import recorded
@@ -339,7 +339,7 @@ def test_the_search_finds_parts_of_tags_and_notes(call_bookmarks, bookmark, text
 
     response = call_bookmarks("GET", "bookmarks", query={"q": text})
 
-    assert response.json()["bookmarks"] == [bookmark_json(bookmark)]
+    assert response.json()["bookmarks"] == [listed(bookmark_json(bookmark), bookmark)]
 
 
 def test_the_search_does_not_find_two_tags_as_one_text(call_bookmarks, bookmark):

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from tests.answers import (
     errors,
+    etag_of,
+    listed,
     time_json,
     user_group_detail_json,
     user_group_json,
@@ -302,6 +304,7 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
         "success": 1,
         "changed": True,
         "updated_at": time_json(new.updated_at),
+        "etag": etag_of(new.updated_at),
         "user_group": user_group_json(new),
         "new_user_group": True,
     }
@@ -310,6 +313,7 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
         "success": 1,
         "changed": True,
         "updated_at": time_json(user_group.updated_at),
+        "etag": etag_of(user_group.updated_at),
         "user_group": user_group_json(user_group),
         "new_user_group": False,
     }
@@ -333,6 +337,47 @@ def test_a_batch_that_writes_the_same_values_changes_nothing(
     [result] = response.json()["results"]
     assert not result["changed"]
     assert result["updated_at"] == time_json(user_group.updated_at)
+
+
+def test_an_item_is_refused_if_its_group_has_changed(call_usergroups, user_group):
+    provided_id = user_group.provided_id
+    current = etag_of(user_group.updated_at)
+    items = [
+        {"user_group_id": provided_id, "name": "A", "if_match": '"0"'},
+        {"user_group_id": "absent", "if_match": current},
+        {"provided_id": provided_id, "name": "B", "if_match": current},
+        {"user_group_id": "new"},
+    ]
+
+    response = call_usergroups("POST", "users-batch", {"user_groups": items})
+
+    results = response.json()["results"]
+    assert [each["status"] for each in results] == [412, 412, 200, 201]
+    assert [each["changed"] for each in results] == [False, False, True, True]
+    assert results[0]["errors"][0]["code"] == "precondition_failed"
+    user_group.refresh_from_db()
+    assert (user_group.name, results[2]["etag"]) == (
+        "B",
+        etag_of(user_group.updated_at),
+    )
+    assert not UserGroup.objects.filter(provided_id="absent").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_item_whose_group_changes_right_before_the_write_is_refused(
+    call_usergroups, user_group
+):
+    etag = etag_of(user_group.updated_at)
+    item = {"user_group_id": user_group.provided_id, "name": "A", "if_match": etag}
+    table = UserGroup._meta.db_table
+    change = f"UPDATE {table} SET name = 'Other', updated_at = now()"
+
+    with concurrently(f'SELECT "{table}"', change):
+        response = call_usergroups("POST", "users-batch", {"user_groups": [item]})
+
+    assert [each["status"] for each in response.json()["results"]] == [412]
+    user_group.refresh_from_db()
+    assert user_group.name == "Other"
 
 
 # POST api/users/batch/delete
@@ -479,7 +524,8 @@ def test_groups_are_listed_newest_first(call_usergroups, user_group):
         "previous": None,
         "next_cursor": None,
         "user_groups": [
-            user_group_detail_json(group) for group in (*reversed(others), user_group)
+            listed(user_group_detail_json(group), group)
+            for group in (*reversed(others), user_group)
         ],
     }
 

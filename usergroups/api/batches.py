@@ -22,7 +22,7 @@ from .envelopes import (
     SuccessField,
 )
 from .errors import failure
-from .fields import TimestampField
+from .fields import ETAG_EXAMPLE, ETagField, TimestampField
 from .requests import check_fields
 
 T = TypeVar("T")
@@ -142,9 +142,12 @@ class WriteResultSerializer(ResultSerializer):
 class StoredResultSerializer(WriteResultSerializer):
     """The result of an item of a batch that returns what it has stored."""
 
+    examples: Examples = {"etag": ETAG_EXAMPLE}
+
     updated_at = TimestampField(
         required=False, help_text="When the object was last changed."
     )
+    etag = ETagField(required=False)
 
 
 class ResultsField(serializers.Field[Iterable[Result], object, list[Result], object]):

@@ -15,12 +15,16 @@ from rest_framework import ISO_8601, serializers
 from usergroups.db.storable_text import require_storable
 from usergroups.db.stored_json import stored_text
 
+from .requests import etag, version_of
+
 # The colon of the offset is optional, because Python clients of
 # openapi-generator omit it in query strings.
 _RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
 _DIGITS = re.compile("-?[0-9]+")
+
+ETAG_EXAMPLE = '"649f2b6a1c2d3"'
 
 
 def rfc_3339_text(time: datetime) -> str:
@@ -167,6 +171,38 @@ class TimestampField(serializers.DateTimeField):
         if not match["offset"]:
             self.fail("no_offset")
         return super().to_internal_value(text)
+
+
+class ETagField(serializers.CharField):
+    """The ETag of an object, from its ``updated_at``."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        help_text = "The ETag of the object."
+        super().__init__(source="updated_at", help_text=help_text, **kwargs)
+
+    def to_representation(self, value: datetime) -> str:  # type: ignore[override]
+        return etag(value)
+
+
+class ETagOfRow(OfRow, ETagField):
+    """The ETag of a row."""
+
+
+class IfMatchField(TextField):
+    """One ETag, for which it returns the ``updated_at`` of the object that has
+    it, or None if no object has it.
+    """
+
+    def __init__(self) -> None:
+        help_text = (
+            "One ETag, of the object as you have read it. If it has changed since, or "
+            "does not exist, the result of the item has the status 412. All items are "
+            "compared with the objects as they were before the batch."
+        )
+        super().__init__(required=False, allow_blank=True, help_text=help_text)
+
+    def to_internal_value(self, data: object) -> Any:
+        return version_of(super().to_internal_value(data))
 
 
 class StoredObjectField(ObjectField):

@@ -254,6 +254,16 @@ def etag(updated_at: datetime) -> str:
     return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
 
 
+def version_of(entity_tag: str) -> datetime | None:
+    """Return the ``updated_at`` of the object that has this ETag, or None if
+    no object has it.
+    """
+    match = _ETAG.fullmatch(entity_tag)
+    if match is None:
+        return None
+    return EPOCH + int(match[1], 16) * MICROSECOND
+
+
 def accepted_versions(request: Request) -> Sequence[datetime] | None:
     """Return the values of ``updated_at`` that If-Match accepts, or None for
     any.
@@ -266,9 +276,5 @@ def accepted_versions(request: Request) -> Sequence[datetime] | None:
         return None
     if header.count(",") >= MAX_ETAGS:
         raise BadRequest(f"If-Match has more than {MAX_ETAGS} ETags.")
-    versions = []
-    for tag in parse_etags(header):
-        match = _ETAG.fullmatch(tag)
-        if match:
-            versions.append(EPOCH + int(match[1], 16) * MICROSECOND)
-    return versions
+    versions = map(version_of, parse_etags(header))
+    return [*filter(None, versions)]

@@ -19,6 +19,20 @@ class Modified(Exception):
     """The row has changed since the client read it."""
 
 
+def require_version(item: Mapping[str, Any], row: Any) -> Mapping[str, Any] | Modified:
+    """Return the values of an item of a batch without its ``if_match``, or
+    Modified if this is not the ``updated_at`` of its row, which is locked, or
+    None if there is no such row.
+    """
+    if "if_match" not in item:
+        return item
+    values = {**item}
+    version = values.pop("if_match")
+    if row is None or row.updated_at != version:
+        return Modified()
+    return values
+
+
 class IsSame(Func):
     """Whether two values are equal, or are both null."""
 
