@@ -348,7 +348,10 @@ def test_every_answer_is_documented_with_an_example(document, name):
 
 def check_examples(document, content):
     """Check the examples, or what the examples of all fields make."""
-    examples = [each["value"] for each in content.get("examples", {}).values()]
+    examples = [
+        resolved(document, each)["value"]
+        for each in content.get("examples", {}).values()
+    ]
     for value in examples or [composed(document, content["schema"])]:
         validator(document, content["schema"]).validate(value)
 

@@ -47,7 +47,7 @@ from .errors import (
 )
 from .pagination import KeysetPagination
 from .parsers import NoBodyParser, PayloadTooLarge
-from .requests import FIELD, PARAMETER, UnknownName, known_fields
+from .requests import FIELD, PARAMETER, UnknownName
 from .views import BaseAPIView
 
 # Examples of the errors that all operations can return. Without a language,
@@ -266,6 +266,9 @@ class OperationSchema(AutoSchema):
             for name, value in headers.items():
                 headers[name] = self._shared("headers", name, value)
             if int(status) >= 400:
+                examples = response["content"]["application/json"]["examples"]
+                for name, example in examples.items():
+                    examples[name] = self._shared("examples", name, example)
                 name = f"Error{status}"
                 responses[status] = self._shared("responses", name, response)
         # one list of the codes of all operations
@@ -364,7 +367,7 @@ class OperationSchema(AutoSchema):
         if "{" in self.path:
             errors.append(UNKNOWN_PATH)
         kind = FIELD if self.has_body else PARAMETER
-        errors.append(UnknownName(["unknown"], known_fields(self.serializer), kind))
+        errors.append(UnknownName(["colour"], ["url"], kind))
         explained = map(self.view.explain, self.errors)
         return [*errors, *cast(Iterator[APIException], explained)]
 
