@@ -57,15 +57,6 @@ def test_a_new_bookmark_can_be_read_at_its_location(create_bookmark, api_client)
     assert read.json()["bookmark"] == response.json()["bookmark"]
 
 
-def test_a_bookmark_is_read(call_bookmarks, bookmark):
-    response = call_bookmarks("GET", "bookmark", bookmark.pk)
-
-    assert (response.status_code, response.json()) == (
-        200,
-        {"success": 1, "bookmark": bookmark_json(bookmark)},
-    )
-
-
 @pytest.mark.parametrize(
     "changes",
     [

@@ -224,15 +224,6 @@ def test_deletions_are_those_of_the_user_group(call_bookmarks, bookmarks):
     assert response.json()["deletions"] == []
 
 
-def test_a_read_only_token_lists_deletions(call_bookmarks, user_group, bookmarks):
-    bookmarks[0].delete()
-    token = AccessTokenFactory(user_group=user_group, read_only=True)
-
-    response = call_bookmarks("GET", "deletions", query=since(), token=token)
-
-    assert len(response.json()["deletions"]) == 1
-
-
 def test_many_deletions_take_one_statement_to_record(user_group):
     BookmarkFactory.create_batch(100, user_group=user_group)
 

@@ -205,18 +205,6 @@ def test_tags_that_become_the_stored_ones_change_nothing(call_bookmarks, bookmar
     assert signals == []
 
 
-def test_a_signal_names_tags_and_note_and_has_their_values(call_bookmarks, bookmark):
-    with recorded() as signals:
-        call_bookmarks(
-            "PATCH", "bookmark", bookmark.pk, body={"tags": ["New"], "note": ""}
-        )
-
-    [(signal, _, arguments)] = signals
-    [instance] = arguments["instances"]
-    assert (signal, arguments["fields"]) == ("updated", {"tags", "note"})
-    assert (instance.tags, instance.note) == (["New"], "")
-
-
 def test_a_move_keeps_and_returns_tags_and_note(call_bookmarks, bookmark):
     collection = CollectionFactory(user_group=bookmark.user_group)
     body = {"ids": [str(bookmark.pk)], "collection": str(collection.pk)}
@@ -225,12 +213,6 @@ def test_a_move_keeps_and_returns_tags_and_note(call_bookmarks, bookmark):
 
     [result] = response.json()["results"]
     assert values_of(result["bookmark"]) == TAGGED
-
-
-def test_a_bookmark_is_read_with_its_tags_and_note(call_bookmarks, bookmark):
-    response = call_bookmarks("GET", "bookmark", bookmark.pk)
-
-    assert response.json()["bookmark"] == bookmark_json(bookmark)
 
 
 def test_an_outer_join_that_finds_no_bookmark_has_no_tags(user_group):

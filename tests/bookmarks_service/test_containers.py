@@ -355,13 +355,6 @@ def test_another_container_serves_exports(containers):
     assert '"path": "/v1/export"' not in containers.run("docker compose logs service")
 
 
-def test_nginx_and_the_service_recover_when_nginx_ends(containers):
-    containers.run("docker compose exec -T nginx nginx -s stop")
-
-    wait_until(lambda: containers.inspect("nginx", ".RestartCount") == "1")
-    wait_until(lambda: containers.status() == 401)
-
-
 def test_nginx_finds_a_service_that_gets_another_address(containers):
     before = containers.address("service")
     containers.run("docker compose stop service")
@@ -402,14 +395,6 @@ def test_a_secret_of_the_containers_is_not_in_their_environment(containers):
     assert all(
         secret not in environment for secret in secrets for environment in environments
     )
-
-
-def test_pgbouncer_stops_before_it_is_killed(containers):
-    containers.run("docker compose stop pgbouncer")
-    status = containers.inspect("pgbouncer", ".State.ExitCode")
-    containers.run("docker compose start pgbouncer")
-
-    assert status == "0"
 
 
 def test_the_documented_backup_is_restored(containers):

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 import pytest
 from django.urls import reverse
-from django.utils.translation import get_language
 
 from tests.admin.actions import act
 from tests.admin.german import GERMAN, in_english
@@ -43,18 +42,6 @@ def test_the_index_page_is_german(admin_client):
 
 
 @pytest.mark.parametrize(
-    ("accepted", "language"),
-    [("de-AT,de;q=0.9,en;q=0.8", "de"), ("fr", "en"), ("", "en")],
-)
-def test_the_admin_uses_the_language_of_the_browser(admin_client, accepted, language):
-    page = admin_client.get(INDEX, HTTP_ACCEPT_LANGUAGE=accepted)
-
-    assert f'<html lang="{language}"' in page.content.decode()
-    assert page["Content-Language"] == language
-    assert "Accept-Language" in page["Vary"]
-
-
-@pytest.mark.parametrize(
     ("visitor", "path"),
     [
         ("admin_client", "/"),
@@ -70,16 +57,6 @@ def test_the_start_page_the_login_page_and_a_missing_page_are_german(
 
     assert '<html lang="de"' in page
     assert in_english(page) == set()
-
-
-def test_the_documentation_is_english(client):
-    assert '<html lang="en"' in client.get("/docs/", **GERMAN).content.decode()
-
-
-def test_the_next_request_of_the_thread_is_not_german(admin_client):
-    admin_client.get(INDEX, **GERMAN)
-
-    assert get_language() == "en"
 
 
 @pytest.mark.parametrize("path", ["/", "/docs/", "/schema/"])

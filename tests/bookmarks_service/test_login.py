@@ -44,18 +44,6 @@ def test_an_address_is_locked_out_after_ten_failures(operator, settings):
     assert log_in().status_code == 302
 
 
-UNSAFE = ["https://evil.example/", "//evil.example/", "javascript:alert(1)", ""]
-
-
-@pytest.mark.parametrize("next_page", UNSAFE)
-def test_a_login_with_an_unsafe_next_page_ends_on_the_index(operator, next_page):
-    form = {"username": "operator", "password": PASSWORD, "next": next_page}
-
-    response = Client().post(LOGIN, form)
-
-    assert (response.status_code, response["Location"]) == (302, "/admin/")
-
-
 def change_password(client, old_password):
     new = {
         "new_password1": "another battery staple",
@@ -77,16 +65,6 @@ def test_wrong_old_passwords_count_as_failed_logins(operator):
     assert log_in().status_code == 429
     operator.refresh_from_db()
     assert operator.check_password(PASSWORD)
-
-
-def test_the_password_can_be_changed_after_a_typing_error(operator):
-    client = Client(REMOTE_ADDR="192.0.2.1")
-    client.force_login(operator)
-    change_password(client, "wrong")
-
-    assert change_password(client, PASSWORD).status_code == 302
-    operator.refresh_from_db()
-    assert operator.check_password("another battery staple")
 
 
 def test_a_missing_old_password_is_not_a_failed_login(operator):

@@ -3,11 +3,9 @@ a running service.
 """
 
 import json
-import os
 import re
 import socket
 import socketserver
-import subprocess
 from contextlib import ExitStack, contextmanager
 from threading import Thread
 
@@ -17,7 +15,7 @@ import pytest
 from tests.answers import error_code
 from tests.bookmarks_service.proxies import MIB, Nginx, received
 from tests.bookmarks_service.service import Service, empty_database
-from tests.documents import ROOT, blocks, section
+from tests.documents import blocks, section
 from tests.programs import needs
 from tests.servers import TIMEOUT, free_port, wait_until
 
@@ -51,18 +49,6 @@ def nginx(https_service, tmp_path_factory):
         tmp_path_factory.mktemp("nginx"), f"127.0.0.1:{https_service.port}"
     ) as running:
         yield running
-
-
-def test_a_batch_of_8_mib_passes_and_a_larger_one_is_refused_in_json(
-    nginx, https_service
-):
-    body = json.dumps({"bookmarks": []}).encode().ljust(8 * MIB)
-    with nginx.client(https_service, **{"Content-Type": "application/json"}) as client:
-        response = client.post("/v1/bookmarks/batch", content=body)
-        refused = client.post("/v1/bookmarks/batch", content=body + b" ")
-
-    assert (response.status_code, response.json()["results"]) == (200, [])
-    assert error_code(refused, 413) == "payload_too_large"
 
 
 HEAD = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -117,13 +103,6 @@ def test_a_malformed_request_is_refused_in_json(nginx, sent, status):
     assert json.loads(body)["success"] == 0
 
 
-@pytest.mark.parametrize("target", [b"localhost:443", b"/v1/bookmarks"])
-def test_connect_is_refused(nginx, target):
-    head, _ = nginx.send(b"CONNECT " + target + HEAD + b"\r\n")
-
-    assert int(head.split()[1]) in (400, 405)  # depends on the version
-
-
 def test_plain_http_on_the_port_of_https_is_refused_in_json(nginx):
     with socket.create_connection(
         ("127.0.0.1", nginx.tls_port), timeout=TIMEOUT
@@ -133,14 +112,6 @@ def test_plain_http_on_the_port_of_https_is_refused_in_json(nginx):
 
     assert head.split()[1] == "400"
     assert json.loads(body)["errors"][0]["code"] == "bad_request"
-
-
-@pytest.mark.parametrize("method", ["GET", "DELETE", "OPTIONS", "HEAD", "FOO", "TRACE"])
-def test_a_body_with_any_method_gets_json(nginx, https_service, method):
-    with nginx.client(https_service) as client:
-        response = client.request(method, "/v1/imports", content=b"x" * MIB)
-
-    assert response.headers["Content-Type"] == "application/json"
 
 
 @pytest.mark.parametrize("version", ["1.1", "2"])
@@ -194,25 +165,6 @@ def nginx_alone(tmp_path_factory):
         yield running
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/v1/bookmarks",
-        "/v1/bookmarks/batch/delete",
-        "/v1/bookmarks/batch/move",
-        "/api/user",
-    ],
-)
-def test_a_body_over_1_mib_is_refused_before_the_service(
-    nginx_alone, https_service, path
-):
-    with nginx_alone.client(https_service) as client:
-        assert client.post(path, content=b" " * MIB).status_code == 502
-        refused = client.post(path, content=b" " * (MIB + 1))
-
-    assert error_code(refused, 413) == "payload_too_large"
-
-
 @pytest.fixture(scope="module")
 def nginx_of_bulk(https_service, tmp_path_factory):
     """Nginx that reaches only the second instance."""
@@ -242,16 +194,6 @@ def test_large_bodies_and_those_of_unknown_size_are_sent_to_the_second_instance(
     assert is_bulk == [False, True, True]
 
 
-def test_a_body_without_a_length_over_http2_is_sent_to_the_second_instance(
-    nginx_of_bulk, tmp_path
-):
-    headers = {"Content-Length": ""}  # Curl then sends none.
-
-    used, status, _ = nginx_of_bulk.curl("/v1/bookmarks", "2", headers, tmp_path, b"{}")
-
-    assert (used, status) == ("2", "401")
-
-
 def test_api_calls_without_https_are_refused(nginx):
     headers = {
         "Host": "localhost",
@@ -264,17 +206,6 @@ def test_api_calls_without_https_are_refused(nginx):
     )
 
     assert error_code(response, 400) == "bad_request"
-
-
-def test_links_have_the_scheme_and_the_host_of_the_client(nginx, https_service):
-    with nginx.client(
-        https_service, **{"X-Forwarded-Proto": "http", "X-Forwarded-Host": "evil"}
-    ) as client:
-        for n in range(2):
-            client.post("/v1/bookmarks", json={"url": f"https://example.com/{n}"})
-        page = client.get("/v1/bookmarks?limit=1")
-
-    assert page.json()["next"].startswith("https://localhost/v1/bookmarks?")
 
 
 def test_the_request_id_of_a_client_is_passed_through(nginx, https_service):
@@ -485,23 +416,3 @@ def test_a_post_goes_to_another_host_after_a_failure_if_it_may_be_repeated(
 
     assert response.status_code == status
     assert len(requests) == 1
-
-
-def test_the_first_calls_can_be_made_and_repeated_over_https(nginx, https_service):
-    variables = {
-        "BASE_URL": f"https://localhost:{nginx.tls_port}",
-        "CURL_CA_BUNDLE": str(nginx.certificate),
-        "API_TOKEN": https_service.api_token,
-    }
-
-    def exit_status():
-        return subprocess.run(
-            ["sh", "docs/examples/first_calls.sh"],
-            cwd=ROOT,
-            env={**os.environ, **variables},
-            timeout=TIMEOUT,
-            check=False,
-        ).returncode
-
-    assert exit_status() == 0
-    assert exit_status() == 0

@@ -91,15 +91,6 @@ def test_systemd_knows_every_line_of_the_units(name, tmp_path):
     assert str(unit) not in result.stderr
 
 
-def test_settings_of_ones_own_replace_the_options_of_the_unit():
-    environment = [line for line in UNIT.splitlines() if line.startswith("Environment")]
-
-    assert environment[-2:] == [
-        "EnvironmentFile=/etc/bookmarks_service.env",
-        "EnvironmentFile=-/etc/bookmarks_service.%i.env",
-    ]
-
-
 def test_a_stop_has_time_for_a_reload_and_for_requests():
     options = documented_options()
     [timeout] = re.findall(r"^TimeoutStopSec=(\d+)$", UNIT, re.MULTILINE)
@@ -203,10 +194,6 @@ def test_commands_get_options_of_postgresql_and_another_folder(tmp_path):
     assert "--setenv=PGOPTIONS" in printed
     assert "--property=WorkingDirectory=/srv/new" in printed
     assert printed[-3:] == ["/srv/new/.venv/bin/python", "manage.py", "migrate"]
-
-
-def test_the_status_is_that_of_the_command(tmp_path):
-    assert run_manage(tmp_path, "check", status=3)
 
 
 def script_in(folder, name):
@@ -464,10 +451,3 @@ def test_nothing_changes_for_the_service_if_the_migration_fails(installation):
     assert log[-1] == "1.1.0 bookmarks_service-manage migrate"
     assert len(installation.tries) == 10
     assert (installation.folder / "VERSION").read_text() == "1.0.0"
-
-
-def test_the_documented_extras_are_installed(installation):
-    extras = "service,postgres,metrics"
-    _, log = installation.upgrade("1.1.0", EXTRAS=extras)
-
-    assert log.count(f"1.1.0 {INSTALL.replace('service,postgres', extras)}") == 2

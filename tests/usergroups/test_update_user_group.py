@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.answers import errors
-from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.models import UserGroup
 
@@ -103,23 +102,6 @@ def test_mapping_and_properties_are_replaced_as_a_whole(
     user_group.refresh_from_db()
     assert getattr(user_group, field) == stored
     assert response.json()["user_group"]["properties"] == user_group.properties
-
-
-def test_read_only_fields_are_ignored(update_user_group, user_group):
-    before = UserGroup.objects.values().get()
-    read_only = {
-        "team_id": 0,
-        "token": "x",
-        "provided_id": "x",
-        "api_environment_tag": "Testing",
-        "created_at": "2020-01-01",
-        "updated_at": "2020-01-01",
-    }
-
-    response = update_user_group({**read_only, "user_group_id": user_group.provided_id})
-
-    assert response.status_code == 200
-    assert UserGroup.objects.values().get() == before
 
 
 @pytest.mark.parametrize("name", ["id", "pk", "team", "environment"])
@@ -258,19 +240,3 @@ def test_mappings_keep_every_digit(update_user_group, user_group, mapping):
 
 
 # Queries
-
-
-def test_an_update_takes_two_statements(update_user_group, user_group):
-    body = {
-        "user_group_id": user_group.provided_id,
-        "name": "New name",
-        "mapping": {},
-        "properties": {},
-    }
-
-    select_token, update = queries_of(update_user_group, body)
-
-    assert select_token.startswith("SELECT")
-    assert "usergroups_team" not in select_token
-    assert update.startswith("UPDATE")
-    assert "RETURNING" in update  # instead of another SELECT for the response

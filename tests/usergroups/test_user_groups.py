@@ -648,23 +648,3 @@ def test_a_page_of_a_search_by_name_scans_a_limited_number_of_groups(
 
 
 # Statements
-
-
-@pytest.mark.parametrize(
-    ("call", "number"),
-    [
-        # the token, the search, the insert
-        pytest.param(("POST", "user", {"user_group_id": "new"}), 3, id="create"),
-        pytest.param(  # the token, the sizes, the page
-            ("GET", "users", b"", {"updated_since": "2000-01-01T00:00:00Z"}),
-            3,
-            id="list by update",
-        ),
-        # the token, the number of groups to scan, the sizes, the page
-        pytest.param(("GET", "users", b"", {"name": "Group"}), 4, id="list by name"),
-    ],
-)
-def test_a_call_takes_few_statements(call_usergroups, api_token, call, number):
-    UserGroupFactory.create_batch(60, team=api_token.team)  # more than one page
-
-    assert len(queries_of(call_usergroups, *call)) == number
