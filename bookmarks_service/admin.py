@@ -1,16 +1,14 @@
 """The admin of the operators' accounts and their roles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import Group, Permission, User
-from django.contrib.contenttypes.models import ContentType
 from django.db.models import ManyToManyField, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
@@ -25,20 +23,6 @@ from usergroups.admin_tools.pages import M, admin_url
 admin.site.unregister([User, Group])
 
 
-class RoleInput(forms.Select):
-    """A select of one role or none, for the field ``groups``, which takes a
-    list.
-    """
-
-    def value_from_datadict(
-        self, data: Mapping[str, Any], files: Any, name: str
-    ) -> list[str]:
-        value = super().value_from_datadict(data, files, name)
-        if not value:
-            return []
-        return [value]
-
-
 ROLE_NAMES = {"Operators": _("Operators"), "Managers": _("Managers")}
 """The translated names of the roles that ``create_roles`` creates."""
 
@@ -50,7 +34,7 @@ def role_name(group: Group) -> str:
 
 class PermissionsAdmin(HistoryAdmin[M], OperatorListAdmin[M]):
     """An admin with a list like those of the apps, and with check boxes for
-    permissions on the models of the site.
+    roles and permissions.
     """
 
     filter_horizontal = ()
@@ -71,13 +55,13 @@ class PermissionsAdmin(HistoryAdmin[M], OperatorListAdmin[M]):
         request: Any = None,
         **kwargs: Any,
     ) -> Any:
+        kwargs["widget"] = forms.CheckboxSelectMultiple
         if db_field.related_model is Permission:
-            models = filter(self.admin_site.is_registered, apps.get_models())
-            types = ContentType.objects.get_for_models(*models)
-            permissions = Permission.objects.select_related("content_type")
-            kwargs["queryset"] = permissions.filter(content_type__in=types.values())
-            kwargs["widget"] = forms.CheckboxSelectMultiple
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
+            kwargs["queryset"] = Permission.objects.select_related("content_type")
+        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
+        if db_field.related_model is Group:
+            field.label_from_instance = role_name
+        return field
 
 
 @admin.register(Group)
@@ -102,7 +86,7 @@ class AccountAdmin(
     UserAdmin,  # type: ignore[type-arg]
 ):
     """Django's admin of users, which first shows what an operator needs: a
-    name, an e-mail address and one role.
+    name, an e-mail address and the role.
     """
 
     add_form = UserCreationForm  # The password is required.
@@ -183,22 +167,6 @@ class AccountAdmin(
         change: bool = False,
         **kwargs: Any,
     ) -> "type[forms.ModelForm[User]]":
-        form = super().get_form(request, obj, change=change, **kwargs)
-        fields: Any = form.base_fields
-        if "first_name" in fields:
-            fields["first_name"].label = _("Name")
-        if "groups" in fields:
-            # An account that already has several roles keeps them.
-            has_several = obj is not None and obj.groups.count() > 1
-            describe_roles(fields["groups"], has_several)
-        return form
-
-
-def describe_roles(field: Any, has_several: bool) -> None:
-    """Call groups roles, and let the user choose one of them or none."""
-    field.label = _("Role")
-    field.help_text = _("Decides what the account may do.")
-    field.label_from_instance = role_name
-    if not has_several:
-        field.empty_label = _("No role")
-        field.widget = RoleInput(choices=field.choices)
+        kwargs["labels"] = {"first_name": _("Name"), "groups": _("Role")}
+        kwargs["help_texts"] = {"groups": _("Decides what the account may do.")}
+        return super().get_form(request, obj, change=change, **kwargs)

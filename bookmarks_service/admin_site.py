@@ -61,20 +61,14 @@ class OperatorsSite(FindSite):
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[dict[str, Any]]:
         apps = super().get_app_list(request, app_label)
+        entries = [entry for app in apps for entry in app["models"]]
         # Name each list by its heading.
-        for app in apps:
-            for entry in app["models"]:
-                model_admin = self.get_model_admin(entry["model"])
-                title = getattr(model_admin, "list_title", "")
-                if title:
-                    entry["name"] = title
+        for entry in entries:
+            model_admin = self.get_model_admin(entry["model"])
+            entry["name"] = getattr(model_admin, "list_title", "") or entry["name"]
         if app_label is not None:
             return apps
-        entries = []
-        for app in apps:
-            for entry in app["models"]:
-                if entry["object_name"] not in NOT_IN_NAVIGATION:
-                    entries.append(entry)
+        entries = [e for e in entries if e["object_name"] not in NOT_IN_NAVIGATION]
         entries.sort(key=navigation_position)
         # Without an entry, the index page says so.
         return [{"name": "", "app_label": "", "models": entries}] if entries else []

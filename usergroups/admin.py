@@ -131,11 +131,8 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     secret_prefix = USER_GROUP_TOKEN_PREFIX
     autocomplete_fields = ("team",)
     ordering = ("-id",)
-    actions = (
-        "reveal_token",
-        "rotate_token",
-        "delete_selected",
-    )
+    actions = ("reveal_token", "rotate_token", "delete_selected")
+    one_row_actions = ("reveal_token", "rotate_token")
     object_actions = {
         "reveal_token": _("Reveal dashboard token"),
         "rotate_token": _("Rotate dashboard token"),

@@ -1,15 +1,12 @@
 """The admin of bookmarks."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks import web_url
@@ -22,34 +19,14 @@ from .imports import ImportingAdmin
 from .owned import OWNER_COLUMNS, DistributedAdmin
 
 
-class CollectionFilter(AutocompleteFilter):
-    """A filter by collection, which also finds bookmarks without one."""
-
-    no_collection = "collection__isnull"
-
-    def expected_parameters(self) -> list[str | None]:
-        return [*super().expected_parameters(), self.no_collection]
-
-    def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        yield from super().choices(changelist)
-        query_string = changelist.get_query_string(
-            {self.no_collection: "True"}, remove=[self.lookup]
-        )
-        is_selected = self.no_collection in self.used_parameters
-        # Another click shows all bookmarks again.
-        if is_selected:
-            query_string = changelist.get_query_string(remove=[self.no_collection])
-        yield {
-            "selected": is_selected,
-            "query_string": query_string,
-            "display": gettext("No collection"),
-        }
-
-
 @admin.register(Bookmark)
 class BookmarkAdmin(ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]):
     list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
-    list_filter = (*DistributedAdmin.list_filter, ("collection", CollectionFilter))
+    list_filter = (
+        *DistributedAdmin.list_filter,
+        ("collection", AutocompleteFilter),
+        ("collection", admin.EmptyFieldListFilter),
+    )
     search_fields = ("url", "title", "tags", "note")
     find_fields = ("id",)
     is_linked_by_find = True

@@ -31,7 +31,6 @@ from usergroups.admin_tools.autocomplete import autocomplete_field, set_query_pa
 from usergroups.admin_tools.pages import let_browsers_go_back
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.call_limits import Deadline
-from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 
 from .collections import USER_GROUP_PARAM
@@ -102,11 +101,9 @@ class ImportForm(forms.Form):
 
     def clean_collection(self) -> Collection | None:
         collection: Collection | None = self.cleaned_data["collection"]
-        user_group: UserGroup | None = self.cleaned_data.get("user_group")
         # The choice of a user group may have an error of its own.
-        if collection is None or user_group is None:
-            return collection
-        if collection.user_group_id != user_group.pk:
+        user_group = self.cleaned_data.get("user_group")
+        if collection and user_group and collection.user_group != user_group:
             text = gettext("The user group has no such collection.")
             raise forms.ValidationError(text)
         return collection

@@ -1,6 +1,6 @@
 """The lists of teams and user groups, with the last use of their tokens."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
@@ -25,8 +25,8 @@ from usergroups.admin_tools.history import history_url
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M, can_view
 from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.tokens.admin_owner_page import read_tokens
 from usergroups.tokens.models import UNUSED_NOTICE, Token
-from usergroups.tokens.owner_tokens import read_tokens
 
 MAX_TOKENS = 1_000
 """The number of tokens of an owner, of which the newest come first, among
@@ -97,18 +97,17 @@ class OwnerAdmin(OperatorAdmin[M]):
         """Return what the page says of the row below its name."""
         raise NotImplementedError
 
-    def complete_rows(self, request: HttpRequest, rows: Sequence[Any]) -> None:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows = super().get_queryset(request)
+        if self.is_row_page(request):
+            return rows
         newest = tokens_of_owner(self.model).order_by("-created_at")
         last_use = Subquery(
             newest.values("last_used_at")[:MAX_TOKENS],
             output_field=DateTimeField(),
             template="(SELECT MAX(last_used_at) FROM (%(subquery)s) newest)",
         )
-        keys = [row.pk for row in rows]
-        found = self.get_queryset(request).filter(pk__in=keys)
-        times = dict(found.values_list("pk", last_use))
-        for row in rows:
-            row.last_use = times.get(row.pk)
+        return rows.annotate(last_use=last_use)
 
     @admin.display(description=_("last use"))
     def last_use(self, row: Any) -> str:

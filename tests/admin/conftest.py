@@ -13,6 +13,14 @@ from tests.bookmarks.factories import (
     CollectionFactory,
 )
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from usergroups.admin_tools import lists, paginator, search
+
+
+@pytest.fixture
+def ten_rows_listed(monkeypatch):
+    """Let lists and searches read ten rows, where they read 10,000."""
+    for module in (lists, paginator, search):
+        monkeypatch.setattr(module, "MAX_LISTED", 10)
 
 
 @pytest.fixture

@@ -71,38 +71,18 @@ def test_a_new_account_can_log_in_and_has_its_role(admin_client, role):
     assert client.get(INDEX).status_code == 200
 
 
-def test_the_role_is_one_choice_and_can_be_changed(admin_client, role):
+def test_roles_can_be_changed(admin_client, role):
     other = Group.objects.create(name="Managers")
     user = User.objects.create_user("ines", is_staff=True)
     user.groups.add(role)
 
-    page = admin_client.get(change_url(user)).content.decode()
     form = form_data(admin_client, change_url(user))
-    for chosen, stored in ((other.pk, [other]), ("", [])):
+    for chosen, stored in (([other.pk], [other]), ([], [])):
         data = {**form, "groups": chosen}
         saved = admin_client.post(change_url(user), data, follow=True)
         assert [*user.groups.all()] == stored
         is_warned = "This account has no role" in saved.content.decode()
         assert is_warned == (not stored)
-
-    assert re.search(
-        rf'<select name="groups" [^>]*>.*<option value="{role.pk}" selected>',
-        page,
-        re.DOTALL,
-    )
-
-
-def test_several_roles_from_single_sign_on_are_kept(admin_client, role):
-    user = User.objects.create_user("ines", is_staff=True)
-    user.groups.set([role, Group.objects.create(name="Managers")])
-
-    admin_client.post(
-        change_url(user),
-        {**form_data(admin_client, change_url(user)), "first_name": "Ines"},
-    )
-
-    user.refresh_from_db()
-    assert (user.first_name, user.groups.count()) == ("Ines", 2)
 
 
 def test_permissions_and_dates_are_under_advanced(admin_client, admin_user):
@@ -145,7 +125,7 @@ def test_the_labels_of_the_forms_are_german(admin_client, admin_user, role, page
     text = admin_client.get(addresses[page]).content.decode()
 
     assert not any(english in text for english in ("Reset password", "Raw password"))
-    assert f'<option value="{role.pk}">Operatoren</option>' in text
+    assert re.search(f'name="groups" value="{role.pk}"[^>]*>\\s*Operatoren', text)
     for english in ("Role", "Advanced"):
         assert not re.search(rf">\s*{english}", text), english
 

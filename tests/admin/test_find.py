@@ -222,13 +222,13 @@ def test_the_page_links_to_the_searches_of_bookmarks_and_of_the_history(
     links = find(admin_client, text).context["list_links"]
 
     assert links == [
-        ("history", url("usergroups_event_changelist") + query),
-        ("bookmarks", url("bookmarks_bookmark_changelist") + query),
+        ("Bookmarks", url("bookmarks_bookmark_changelist") + query),
+        ("History", url("usergroups_event_changelist") + query),
     ]
     assert find(admin_client, "x" * 101).context["list_links"] == []
     assert find(admin_client, "y" * 20).context["list_links"] == []
     allow_only(client, "usergroups_team", "view")
-    assert [name for name, _ in find(client, text).context["list_links"]] == ["history"]
+    assert [name for name, _ in find(client, text).context["list_links"]] == ["History"]
 
 
 def test_bookmarks_are_found_by_id_and_by_any_form_of_the_url(admin_client):
@@ -409,7 +409,11 @@ def queried_tables(client, texts):
     """Return the tables that are queried for each kind of text, in order."""
     tables = {}
     for kind, text in texts.items():
-        statements = queries_of(find, client, text)
+        # without the last use of the tokens of an owner
+        statements = [
+            re.sub(r"\(SELECT MAX.*newest\)", "", sql)
+            for sql in queries_of(find, client, text)
+        ]
         tables[kind] = [
             re.search(r' FROM "?(\w+)', sql)[1] for sql in statements if " FROM " in sql
         ]

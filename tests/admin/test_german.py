@@ -309,22 +309,17 @@ def test_an_empty_list_is_german(admin_client, model):
     assert in_english(page) == set()
 
 
-def test_numbers_and_times_have_the_german_format(admin_client):
+def test_numbers_and_times_have_the_german_format(admin_client, user_group):
     AccessTokenFactory(last_used_at=timezone.now() - timedelta(days=3))
-    bookmark, *_ = BookmarkFactory.create_batch(1_002)
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=user_group, url=f"https://example.com/{number}")
+        for number in range(1_002)
+    )
     admin_client.defaults |= GERMAN
 
     tokens = admin_client.get(url("bookmarks_accesstoken_changelist")).content.decode()
-    deletion = open_confirmation(
-        admin_client,
-        "bookmarks_bookmark",
-        "delete_selected",
-        bookmark,
-        select_across="1",
-    )
 
     # In the dative, unlike in Django's own texts.
     assert re.search(r">vor 3\sTagen<", tokens)
     bookmarks = admin_client.get(url("bookmarks_bookmark_changelist"))
     assert "1.002 Ergebnisse" in bookmarks.content.decode()
-    assert "Aufgeführt</span>: <span>1.002<" in deletion.content.decode()

@@ -399,8 +399,8 @@ def test_the_list_takes_the_same_queries_for_few_and_for_many(admin_client, user
             save(admin_client, user_group, name=f"{round_number} {number}")
         numbers.append(len(queries_of(admin_client.get, address)))
 
-    # Session and user, the chosen group, the count, and the events.
-    assert numbers == [5, 5]
+    # Session and user, the chosen group and its team, the count, and the events.
+    assert numbers == [6, 6]
 
 
 @pytest.mark.parametrize(

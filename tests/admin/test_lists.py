@@ -89,10 +89,10 @@ def listed(client, text, **query):
 
 
 @pytest.mark.parametrize(
-    ("number", "is_found"), [(10_000, True), (10_001, False)], ids=["as many", "more"]
+    ("number", "is_found"), [(10, True), (11, False)], ids=["as many", "more"]
 )
-def test_a_search_reads_only_the_newest_10_000_rows(
-    admin_client, user_group, number, is_found
+def test_a_search_reads_only_the_newest_rows(
+    admin_client, user_group, ten_rows_listed, number, is_found
 ):
     UserGroup.objects.filter(pk=user_group.pk).update(name="Needle")
     others = UserGroup.objects.bulk_create(
@@ -108,9 +108,9 @@ def test_a_search_reads_only_the_newest_10_000_rows(
 
     assert list(page.context["cl"].queryset) == expected
     assert listed(admin_client, "needle", **filters) == expected
-    is_limited = "of the first 10,000, which were searched" in page.content.decode()
+    is_limited = "of the first 10, which were searched" in page.content.decode()
     assert is_limited is not is_found
-    # At most 10,000 rows are left that match the filter.
+    # At most ten rows are left that match the filter.
     UserGroup.objects.filter(pk=others[0].pk).update(environment="Testing")
     assert listed(admin_client, "needle", environment__exact="") == [user_group]
 
@@ -164,10 +164,10 @@ def test_a_list_that_can_be_sorted_is_sorted(admin_client, user_group):
     assert page.context["cl"].queryset.query.order_by == ("name", "-id")
 
 
-def test_the_newest_10_000_rows_are_sorted(admin_client, user_group):
+def test_the_newest_rows_are_sorted(admin_client, user_group, ten_rows_listed):
     others = UserGroup.objects.bulk_create(
         UserGroup(team=user_group.team, provided_id=f"other_{n}", name="Other")
-        for n in range(10_000)
+        for n in range(10)
     )
     UserGroup.objects.filter(pk=user_group.pk).update(name="First")
 
@@ -183,7 +183,7 @@ def test_the_newest_10_000_rows_are_sorted(admin_client, user_group):
     limited = [
         "Only the newest 10,000 are sorted." in str(page.content) for page in pages
     ]
-    # There may be more than 10,000.
+    # There may be more than ten.
     assert limited == [True, True, True]
 
 
@@ -276,16 +276,16 @@ EXPECTED = {
     # The same, and the sizes of the rows to search.
     **{f"{model} search": 5 for model in MODELS},
     # The last use of the listed owners.
-    "usergroups_team list": 5,
-    "usergroups_team search": 6,
-    "usergroups_usergroup list": 5,
-    "usergroups_usergroup search": 6,
+    "usergroups_team list": 4,
+    "usergroups_team search": 5,
+    "usergroups_usergroup list": 4,
+    "usergroups_usergroup search": 5,
     # The collections of bookmarks are read by a query of their own.
     "bookmarks_bookmark list": 5,
     "bookmarks_bookmark search": 6,
     # The same as a list, and the user group that the filter shows, with its
     # team.
-    "bookmarks of a group": 6,
+    "bookmarks of a group": 7,
     # The row with its owners, and a count for each list of related rows. For a
     # bookmark, its collection, and the same for the field. For the owner of
     # tokens, the newest of them, and the last events.
@@ -310,7 +310,7 @@ EXPECTED = {
 def test_pages_take_the_same_queries_for_few_and_for_many_rows(admin_client):
     admin_client.get(url("index"))  # caches the content types
     few = queries_of_pages(admin_client, fill(10))
-    many = queries_of_pages(admin_client, fill(1_000))
+    many = queries_of_pages(admin_client, fill(150))  # more than a page of a list
 
     assert {page: len(queries) for page, queries in few.items()} == EXPECTED
     assert {page: len(queries) for page, queries in many.items()} == EXPECTED

@@ -262,29 +262,6 @@ def test_a_host_can_add_buttons_to_the_page_of_a_token(admin_client, monkeypatch
     ]
 
 
-def test_an_action_changes_a_limited_number_of_rows(admin_client):
-    team = TeamFactory()
-    tokens = [ApiToken(team=team) for _ in range(1_001)]
-    for token in tokens:
-        token.assign_secret()
-    ApiToken.objects.bulk_create(tokens)
-
-    page = open_confirmation(
-        admin_client,
-        "usergroups_apitoken",
-        "revoke",
-        tokens[0],
-        select_across="1",
-        index="0",
-    )
-    assert "Listed</span>: <span>1,000</span>" in page.content.decode()
-    assert "Only the first 1,000 are included." in page.content.decode()
-    keys = [str(token.pk) for token in tokens]
-    confirm(admin_client, page, confirmed=",".join(keys))
-
-    assert ApiToken.objects.filter(revoked_at=None).count() == 1
-
-
 def page_of(client, token):
     return client.get(
         url(f"{token._meta.app_label}_{token._meta.model_name}_change", token.pk)

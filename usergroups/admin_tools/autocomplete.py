@@ -45,21 +45,6 @@ class AutocompleteSelect(widgets.AutocompleteSelect):
         return super().optgroups(name, valid, attrs)
 
 
-def required_relations(model: type[models.Model]) -> Iterator[str]:
-    """Yield the lookups of a model's required foreign keys, and of those of
-    the models that they refer to.
-
-    A form shows the names of rows, which may contain the names of the rows
-    that they refer to.
-    """
-    for field in model._meta.fields:
-        if not isinstance(field, models.ForeignKey) or field.null:
-            continue
-        yield field.name
-        for lookup in required_relations(field.remote_field.model):
-            yield f"{field.name}__{lookup}"
-
-
 def autocomplete_field(
     field: ForeignKey, admin_site: admin.AdminSite, **kwargs: Any
 ) -> "forms.ModelChoiceField[models.Model]":
@@ -70,10 +55,6 @@ def autocomplete_field(
     model = field.remote_field.model
     database = router.db_for_write(model)
     rows = model._default_manager.using(database)
-    related = list(required_relations(model))
-    # select_related() without lookups is deprecated.
-    if related:
-        rows = rows.select_related(*related)
     widget = AutocompleteSelect(field, admin_site, using=database)
     return field.formfield(queryset=rows, widget=widget, **kwargs)  # type: ignore[return-value]
 
@@ -104,15 +85,6 @@ class AutocompleteFilter(admin.FieldListFilter):
     def lookup(self) -> str:
         """The query parameter of the filter."""
         return f"{self.field_path}__{self.field.target_field.name}__exact"
-
-    def chosen_name(self) -> str:
-        """Return the name of the row that is chosen, or an empty text."""
-        keys: Any = self.used_parameters.get(self.lookup)
-        if not keys:
-            return ""
-        model = self.field.remote_field.model
-        row = model._base_manager.filter(pk=keys[-1]).first()
-        return str(getattr(row, "name", ""))
 
     def expected_parameters(self) -> list[str | None]:
         return [self.lookup]

@@ -1,47 +1,32 @@
 """Confirmation pages: what an action will change, and a form that runs it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from functools import wraps
 from typing import Any, NamedTuple, TypeAlias
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
 from django.db import IntegrityError
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern
 from django.utils.cache import add_never_cache_headers
 from django.utils.functional import Promise
 from django.utils.http import urlencode
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import acting_as
 
 from .fields import valid_values
-from .lists import UNUSABLE
 from .pages import M, PagesAdmin, change_url, let_browsers_go_back
 from .paginator import display_rows
 
 FILTERS_PARAM = "_changelist_filters"
 """Django's query parameter that holds the query string of the list from which
 a page was opened.
-"""
-
-MAX_DESCRIBED = 20
-"""The number of rows that a message names, or that a confirmation page lists
-before the others, which it shows on demand.
-"""
-
-MAX_CHOICES = 500
-"""The number of rows that a confirmation page lists with a check box. Django
-refuses forms with more than 1,000 fields.
 """
 
 ConfirmedAction: TypeAlias = Callable[..., HttpResponse | str]
@@ -53,10 +38,10 @@ class ConfirmationForm(forms.Form):
     that the action will change.
     """
 
-    max_rows = 1_000
+    max_rows = 900
     """The maximum number of rows that the action changes.
 
-    They are locked until it ends.
+    Each has a check box, and Django refuses forms with more than 1,000 fields.
     """
 
     def __init__(
@@ -75,22 +60,13 @@ class ConfirmationForm(forms.Form):
         self.rows = rows
         # why the action cannot be performed on these rows
         self.refusals: list[str] = []
-        self.limit = ""
         # There may be more rows than the action changes.
-        if len(rows) == self.max_rows:
-            self.limit = intcomma(self.max_rows)
-        choices = []
-        for row in rows[:MAX_CHOICES]:
-            in_use = model_admin.is_in_use(row)
-            choices.append((row.pk, model_admin.described(row), in_use))
-        self.first_choices = choices[:MAX_DESCRIBED]
-        self.other_choices = choices[MAX_DESCRIBED:]
-        self.others = and_more(len(rows) - len(self.first_choices))
-        self.unlisted_rows = rows[MAX_CHOICES:]
-        self.unlisted = and_more(len(self.unlisted_rows))
-        self.used_unlisted = sum(map(model_admin.is_in_use, self.unlisted_rows))
-        self.number = intcomma(len(rows))
-        self.used = intcomma(sum(map(model_admin.is_in_use, rows)))
+        self.is_limited = len(rows) == self.max_rows
+        self.choices = [
+            (row.pk, model_admin.described(row), model_admin.is_in_use(row))
+            for row in rows
+        ]
+        self.used = sum(map(model_admin.is_in_use, rows))
 
     @property
     def has_check_boxes(self) -> bool:
@@ -99,17 +75,9 @@ class ConfirmationForm(forms.Form):
 
 
 class OneRowForm(ConfirmationForm):
-    """The form of an action on one row, which lists do not offer."""
+    """The form of an action on one row."""
 
     max_rows = 1
-
-
-def and_more(number: int) -> str:
-    """Return a text about this number of rows, or an empty one if it is 0."""
-    if not number:
-        return ""
-    text = ngettext("and %(number)s more", "and %(number)s more", number)
-    return text % {"number": intcomma(number)}
 
 
 class Confirmation(NamedTuple):
@@ -143,19 +111,15 @@ def requires_confirmation(
     def decorate(action: ConfirmedAction) -> AskingAction:
         @wraps(action)
         def ask(
-            model_admin: "ConfirmingAdmin[M]", request: HttpRequest, queryset: object
+            model_admin: "ConfirmingAdmin[M]",
+            request: HttpRequest,
+            queryset: QuerySet[M],
         ) -> HttpResponse:
-            """Redirect to the confirmation page.
-
-            The browser sends the selected keys once more, because they may be
-            too long for a URL. After "Select all", the page needs only the
-            filters of the list.
-            """
+            """Show the confirmation page for the selected rows of the list."""
             filters = request.GET.urlencode()
             query = {"action": action.__name__, FILTERS_PARAM: filters}
-            address = model_admin.url_of_confirmation(query)
-            is_whole_list = request.POST.get("select_across") == "1"
-            return redirect(address, preserve_request=not is_whole_list)
+            keys = queryset.values_list("pk", flat=True)
+            return model_admin.confirm(request, query, keys)
 
         confirmation = Confirmation(action, title, text, form_class, irreversible)
         ask.confirmation = confirmation  # type: ignore[attr-defined]
@@ -169,9 +133,11 @@ class ConfirmingAdmin(PagesAdmin[M]):
 
     The query parameters of the page are ``action``; ``keys`` and ``page``, if
     the action was started on the page of a row; and otherwise the filters of
-    the list.
+    the list, to which the page leads back.
     """
 
+    one_row_actions: tuple[str, ...] = ()
+    """The actions with a OneRowForm, which lists do not offer."""
     counts_use = False
     """Whether confirmation pages say how many of the rows were used in the last
     24 hours.
@@ -188,22 +154,11 @@ class ConfirmingAdmin(PagesAdmin[M]):
         return False
 
     def get_action_choices(
-        self,
-        request: HttpRequest,
-        default_choices: Any = None,
-        action_location: Any = None,
-    ) -> Any:
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> list[tuple[str, str]]:
         """Return the actions that the list offers, without those on one row."""
-        # Django 5.2 and 6.0 do not know the second argument.
-        given = {"default_choices": default_choices, "action_location": action_location}
-        arguments = {name: value for name, value in given.items() if value is not None}
-        choices = []
-        for name, label in super().get_action_choices(request, **arguments):
-            action = getattr(self, name, None)
-            confirmation = getattr(action, "confirmation", None)
-            if confirmation is None or confirmation.form_class.max_rows > 1:
-                choices.append((name, label))
-        return choices
+        choices = super().get_action_choices(request, *args, **kwargs)
+        return [choice for choice in choices if choice[0] not in self.one_row_actions]
 
     def get_urls(self) -> list[URLPattern]:
         page = self.page_path("confirm/", self.confirm_view, "confirm", cacheable=True)
@@ -213,21 +168,25 @@ class ConfirmingAdmin(PagesAdmin[M]):
         return f"{self.url_of('confirm')}?{urlencode(query)}"
 
     def confirm_view(self, request: HttpRequest) -> HttpResponse:
-        return self.confirm(request, request.GET.dict())
+        query = request.GET.dict()
+        return self.confirm(request, query, [query.get("keys", "")])
 
-    def confirm(self, request: HttpRequest, query: Mapping[str, str]) -> HttpResponse:
-        """Ask for confirmation of an action on the chosen rows, or run it if
-        the form was submitted.
+    def confirm(
+        self,
+        request: HttpRequest,
+        query: Mapping[str, str],
+        keys: Sequence[object] | QuerySet[M, Any],
+    ) -> HttpResponse:
+        """Ask for confirmation of an action on the rows with these keys, or run
+        it on the checked ones if the form was submitted.
         """
         confirmation = self.get_confirmation(request, query.get("action", ""))
         form_class = confirmation.form_class
-        try:
-            keys = self.chosen_keys(request, query)[: form_class.max_rows]
-            valid = valid_values(self.opts.pk, keys)
-            rows = self.get_queryset(request).filter(pk__in=valid)
-            found = list(rows)
-        except UNUSABLE:  # A filter has a malformed value.
-            return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
+        if "confirmed" in request.POST:
+            keys = request.POST.getlist("confirmed")
+        valid = valid_values(self.opts.pk, keys[: form_class.max_rows])
+        rows = self.get_queryset(request).filter(pk__in=valid)
+        found = list(rows)
         if not found:
             text = gettext(
                 "No rows were selected, or they no longer exist. Nothing was changed."
@@ -274,29 +233,6 @@ class ConfirmingAdmin(PagesAdmin[M]):
                 return retry_on_conflict(run, rows.db)
             except IntegrityError:
                 return gettext("Nothing was changed, because other objects prevent it.")
-
-    def chosen_keys(
-        self, request: HttpRequest, query: Mapping[str, str]
-    ) -> "Sequence[str] | QuerySet[M, object]":
-        """Return the keys of the confirmed rows, or of the row in the query,
-        or of the selected rows, or of the filtered list.
-        """
-        if "confirmed" in request.POST:
-            # Each check box has one key, and the hidden field those of the rows
-            # without one.
-            return ",".join(request.POST.getlist("confirmed")).split(",")
-        if "keys" in query:
-            return [query["keys"]]
-        if request.method == "POST":
-            return request.POST.getlist(ACTION_CHECKBOX_NAME)
-        filters = QueryDict(query.get(FILTERS_PARAM), mutable=True)
-        filters.pop(PAGE_VAR, None)
-        # Let Django filter the list as if this were a request for the list.
-        list_request = copy(request)
-        list_request.GET = filters  # type: ignore[assignment]
-        changelist = self.get_changelist_instance(list_request)
-        rows: QuerySet[M] = changelist.queryset
-        return rows.values_list("pk", flat=True)
 
     def get_confirmation(self, request: HttpRequest, name: str) -> Confirmation:
         """Return the confirmation of the action with this name.

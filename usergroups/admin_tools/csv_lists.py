@@ -4,22 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.admin.utils import label_for_field, lookup_field
 from django.contrib.admin.views.main import ChangeList
-from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.html import strip_tags
-from django.utils.text import capfirst, slugify
+from django.utils.text import capfirst
 from django.utils.translation import override
 
 from usergroups.csv_cells import csv_line
-
-from .autocomplete import AutocompleteFilter
-
-if TYPE_CHECKING:
-    from .lists import OperatorListAdmin
 
 CHUNK = 200
 """The number of rows that are in memory at the same time."""
@@ -31,31 +24,22 @@ BYTE_ORDER_MARK = "\ufeff"
 """Without it, Excel does not recognize UTF-8."""
 
 
-def csv_lines(
-    model_admin: "OperatorListAdmin[Any]", request: HttpRequest, keys: Sequence[Any]
-) -> Iterator[str]:
+def csv_lines(changes: ChangeList, keys: Sequence[Any]) -> Iterator[str]:
     """Yield the lines of a file with the columns of the list, after the key,
-    and with the rows that have these keys and still exist.
+    and with the rows that have these keys and are still in the list.
     """
-    key_name = model_admin.opts.pk.name
+    model_admin: Any = changes.model_admin
     # without repetitions
-    names = list(dict.fromkeys([key_name, *model_admin.get_list_display(request)]))
+    names = list(dict.fromkeys([changes.opts.pk.name, *changes.list_display]))
+    if "action_checkbox" in names:
+        names.remove("action_checkbox")
     labels = []
     for name in names:
         label: Any = label_for_field(name, model_admin.model, model_admin)
         labels.append(str(capfirst(label)))
     yield BYTE_ORDER_MARK + csv_line(labels)
-    all_rows = model_admin.get_queryset(request)
-    related: Any = model_admin.get_list_select_related(request)
-    # Without names, select_related() would load all related rows.
-    if related:
-        all_rows = all_rows.select_related(*related)
     for start in range(0, len(keys), CHUNK):
-        chunk = keys[start : start + CHUNK]
-        found = all_rows.in_bulk(chunk)
-        rows = [found[key] for key in chunk if key in found]
-        model_admin.complete_rows(request, rows)
-        for row in rows:
+        for row in changes.queryset.filter(pk__in=keys[start : start + CHUNK]):
             yield csv_line(cell(model_admin, row, name) for name in names)
 
 
@@ -71,7 +55,7 @@ def in_language(language: str | None, lines: Iterator[str]) -> Iterator[str]:
         yield line
 
 
-def cell(model_admin: "OperatorListAdmin[Any]", row: Any, name: str) -> str:
+def cell(model_admin: Any, row: Any, name: str) -> str:
     """Return the text of a cell: what the list shows, without markup, and
     times in ISO 8601.
     """
@@ -89,16 +73,3 @@ def cell(model_admin: "OperatorListAdmin[Any]", row: Any, name: str) -> str:
         text = unescape(strip_tags(spaced))
         return " ".join(text.split())
     return str(value)
-
-
-def file_name(changes: ChangeList) -> str:
-    """Return the name of the file: the team or other rows by which the list is
-    filtered, the kind of its rows, and the date.
-    """
-    parts = []
-    for spec in changes.filter_specs:
-        if isinstance(spec, AutocompleteFilter):
-            parts.append(spec.chosen_name())
-    parts.append(str(changes.opts.verbose_name_plural))
-    parts.append(timezone.now().date().isoformat())
-    return f"{slugify(' '.join(parts))}.csv"

@@ -19,15 +19,12 @@ from usergroups.db import cascades
 from usergroups.db.cascades import ProtectingError
 from usergroups.events import Kind
 
-from .confirmations import (
-    MAX_DESCRIBED,
-    ConfirmationForm,
-    ConfirmingAdmin,
-    requires_confirmation,
-)
+from .confirmations import ConfirmationForm, ConfirmingAdmin, requires_confirmation
 from .history import log_action
 from .pages import M, can_view
-from .paginator import MAX_LISTED, display_rows
+from .paginator import display_rows
+
+MAX_BLOCKERS = 20  # rows that a message names
 
 
 class DeletionForm(ConfirmationForm):
@@ -38,7 +35,6 @@ class DeletionForm(ConfirmationForm):
     """
 
     model_admin: "DeletingAdmin[Any]"
-    max_rows = MAX_LISTED
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -117,7 +113,7 @@ def may_delete(
 def protected_message(error: ProtectingError) -> str:
     """Return a message that names the rows which prevented a deletion."""
     # Both errors have the rows as their second argument.
-    blockers = list(error.args[1])[:MAX_DESCRIBED]
+    blockers = list(error.args[1])[:MAX_BLOCKERS]
     names = [f"{row._meta.verbose_name} {row}" for row in blockers]
     text = gettext("Nothing was deleted, because these objects prevent it: %(names)s.")
     return text % {"names": ", ".join(names)}
@@ -171,4 +167,4 @@ class DeletingAdmin(ConfirmingAdmin[M]):
         query["action"] = "delete_selected"
         query["keys"] = unquote(object_id)
         query["page"] = "1"
-        return self.confirm(request, query)
+        return self.confirm(request, query, [query["keys"]])

@@ -27,7 +27,7 @@ from usergroups.db.retry import sqlstate_of
 
 from .cells import relative_time
 from .findable import FindableAdmin
-from .pages import admin_url, can_view, change_url, let_browsers_go_back
+from .pages import change_url, let_browsers_go_back
 from .search import is_valid_query
 
 MAX_FOUND = 10  # of each model
@@ -153,13 +153,11 @@ class FindSite(admin.AdminSite):
             return []
         query = urlencode({SEARCH_VAR: text})
         links = []
-        for model in self._registry:
-            model_admin: Any = self.get_model_admin(model)
-            is_linked = getattr(model_admin, "is_linked_by_find", False)
-            if is_linked and can_view(self, request, model):
-                name = model_admin.list_title or model._meta.verbose_name_plural
-                address = admin_url(self, model._meta, "changelist")
-                links.append((str(name), f"{address}?{query}"))
+        for app in self.get_app_list(request):
+            for entry in app["models"]:
+                model_admin = self.get_model_admin(entry["model"])
+                if getattr(model_admin, "is_linked_by_find", False):
+                    links.append((entry["name"], f"{entry['admin_url']}?{query}"))
         return links
 
     def find(self, request: HttpRequest, text: str) -> Results:

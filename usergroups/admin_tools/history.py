@@ -139,9 +139,8 @@ class HistoryAdmin(ModelAdmin[M]):
         return entry
 
     def log_change(self, request: HttpRequest, obj: M, message: Any) -> LogEntry:
-        changes = None
-        if isinstance(message, list) and message:
-            changes = message[0].get("changed", {}).pop("values", None)
+        # Django also logs changes of passwords, without a form.
+        changes = getattr(request, "changes", None)
         [entry] = log_action(
             request.user, Kind.CHANGED, [obj], message, changes=changes
         )
@@ -150,13 +149,12 @@ class HistoryAdmin(ModelAdmin[M]):
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> Any:
-        """Return Django's message with the values for ``log_change()``, which
-        takes them out.
+        """Return Django's message, and leave the values in the request for
+        ``log_change()``.
         """
-        message: Any = super().construct_change_message(request, form, formsets, add)
-        if message and not add:
-            message[0]["changed"]["values"] = changes_of(form)
-        return message
+        if form.changed_data and not add:
+            request.changes = changes_of(form)  # type: ignore[attr-defined]
+        return super().construct_change_message(request, form, formsets, add)
 
     def history_view(
         self,

@@ -1,6 +1,6 @@
 """Lists whose cost does not grow with the table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from django import forms
@@ -22,13 +22,14 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.http import content_disposition_header
-from django.utils.text import capfirst
+from django.utils.text import capfirst, slugify
 from django.utils.translation import get_language, gettext, ngettext
 
 from .autocomplete import AutocompleteSelect
-from .csv_lists import csv_lines, file_name, in_language
+from .csv_lists import csv_lines, in_language
 from .pages import M, PagesAdmin, can_view
 from .paginator import MAX_LISTED, BoundedPaginator, newest_rows
 from .search import SearchForm, is_valid_query, rows_to_search
@@ -127,11 +128,6 @@ class OperatorChangeList(ChangeList):
             raise DisallowedModelAdminLookup("The list has no such filter.")
         return filters
 
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        self.result_list: Any = list(self.result_list)
-        self.model_admin.complete_rows(request, self.result_list)
-
     def get_queryset(self, *args: Any, **kwargs: Any) -> QuerySet[Any]:
         """Limit a list that the user sorts to the newest rows, because no
         index has the order of the column.
@@ -222,11 +218,6 @@ class OperatorListAdmin(PagesAdmin[M]):
                 raise
             return redirect(f"{request.path}?{ERROR_FLAG}=1")
 
-    def complete_rows(self, request: HttpRequest, rows: Sequence[M]) -> None:
-        """Set what the columns of the list show of these rows besides their
-        fields.
-        """
-
     def get_urls(self) -> list[URLPattern]:
         csv_page = self.page_path("csv/", self.csv_view, "csv")
         return [csv_page, *super().get_urls()]
@@ -242,8 +233,9 @@ class OperatorListAdmin(PagesAdmin[M]):
             keys = list(changes.queryset.values_list("pk", flat=True)[:MAX_LISTED])
         except UNUSABLE:
             return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
-        lines = in_language(get_language(), csv_lines(self, request, keys))
-        disposition = content_disposition_header(True, file_name(changes))
+        lines = in_language(get_language(), csv_lines(changes, keys))
+        name = f"{self.opts.verbose_name_plural} {timezone.now():%Y-%m-%d}"
+        disposition = content_disposition_header(True, f"{slugify(name)}.csv")
         return StreamingHttpResponse(
             lines,
             content_type="text/csv; charset=utf-8",

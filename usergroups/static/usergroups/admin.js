@@ -18,17 +18,16 @@ document.addEventListener("DOMContentLoaded", () => {
     window.addEventListener("beforeunload", (event) => { if (!isCopied) event.preventDefault(); });
   }
 
-  // Count the checked rows of a confirmation, with those that have no check box.
+  // Count the checked rows of a confirmation.
   const counter = document.getElementById("checked");
   counter?.parentElement.addEventListener("change", () => {
     const [label, number, used] = counter.children;
-    const show = (element, unlisted, selector) => {
-      const count = Number(unlisted) + document.querySelectorAll(`[name=confirmed]${selector}:checked`).length;
-      element.textContent = count.toLocaleString(document.documentElement.lang);
+    const show = (element, selector) => {
+      element.textContent = document.querySelectorAll(`[name=confirmed]${selector}:checked`).length;
     };
     label.textContent = label.dataset.checked;
-    show(number, counter.dataset.unlisted, "");
-    if (used) show(used, counter.dataset.used, "[data-used]");
+    show(number, "");
+    if (used) show(used, "[data-used]");
   });
 });
 

@@ -1,6 +1,7 @@
 """What the page of an owner, such as a user group, shows of its tokens."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -70,7 +71,7 @@ def last_use(tokens: Sequence[Any]) -> str:
     used = [token for token in tokens if token.last_used_at is not None]
     if not used:
         return gettext("Never")
-    last = max(used, key=lambda token: token.last_used_at)
+    last = max(used, key=attrgetter("last_used_at"))
     time = relative_time(last.last_used_at)
     if not last.last_used_address:
         return time or ""
@@ -84,5 +85,5 @@ def problem(model_admin: "TokenAdmin[Any]", tokens: Sequence[Any]) -> str:
     refused = [each for each in tokens if (each.last_refused_at or since) > since]
     if not refused:
         return ""
-    last = max(refused, key=lambda token: token.last_refused_at)
+    last = max(refused, key=attrgetter("last_refused_at"))
     return format_html("{}: {}", model_admin.link_to(last), refusals_sentence(last))
