@@ -5,14 +5,12 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.contrib.admin import AdminSite
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import capfirst
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
-from bookmarks.imports import REFUSED
 from bookmarks.models import AccessToken
 from usergroups.admin_tools.cells import relative_time
 from usergroups.admin_tools.pages import can_view
@@ -93,19 +91,8 @@ def import_lines(model_admin: Any, request: HttpRequest) -> Iterator[Line]:
     since = timezone.now() - IMPORT_NOTICE
     imports = newest.filter(kind=Kind.IMPORTED, at__gte=since).exclude(refused_lines="")
     for event in imports.order_by("-pk")[:MAX_LINES]:
-        number = event.counts[REFUSED]
-        text = ngettext(
-            "{number} line of “{file}” was refused {time}.",
-            "{number} lines of “{file}” were refused {time}.",
-            number,
+        text = format_html(
+            "{}, {}", model_admin.description(event), relative_time(event.at)
         )
-        yield Line(
-            model_admin.link_to(event.user_group),
-            str(event.user_group.team),
-            format_html(
-                text,
-                number=intcomma(number),
-                file=event.text,
-                time=relative_time(event.at),
-            ),
-        )
+        group = event.user_group
+        yield Line(model_admin.link_to(group), str(group.team), text)

@@ -17,7 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from .admin_tools.autocomplete import AutocompleteFilter
 from .admin_tools.confirmations import OneRowForm, requires_confirmation
 from .admin_tools.event_list import EventAdmin
-from .admin_tools.fields import JSONObjectFormField, ModelField, indent_json
+from .admin_tools.fields import (
+    JSONObjectFormField,
+    ModelField,
+    SingleLineField,
+    indent_json,
+)
 from .admin_tools.history import log_action, log_entries
 from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
@@ -57,16 +62,12 @@ class TeamAdmin(OperatorAdmin[Team]):
     related: RelatedLists = ((UserGroup, "team"), (ApiToken, "team"))
     empty_text = _("A team owns user groups and API tokens.")
     deletion_asks_for_name = True
-
-    def formfield_for_dbfield(
-        self, db_field: ModelField, request: HttpRequest, **kwargs: Any
-    ) -> forms.Field | None:
-        """Remove outer white space of every kind, with which a team could look
-        like another one.
-        """
-        if db_field.name == "name":
-            kwargs["strip"] = True
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
+    # Outer white space of every kind is removed, with which a team could look
+    # like another one.
+    formfield_overrides = {
+        **OperatorAdmin.formfield_overrides,
+        models.CharField: {"form_class": SingleLineField},
+    }
 
     def exact_condition(self, text: str) -> Q:
         """Also match the id, with the name that it has in the API.
@@ -89,6 +90,7 @@ class TeamAdmin(OperatorAdmin[Team]):
 class ApiTokenAdmin(TokenAdmin[ApiToken]):
     owner_form_fields = ("team", "environment")
     owner_columns = ("team_link", "environment_badge")
+    copied_columns = ("team", "environment", "name", "expires_at")
     autocomplete_fields = ("team",)
     usage = _("as “Token” on /api/")
     list_filter = (

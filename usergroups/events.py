@@ -27,6 +27,7 @@ MAX_NAMED = 20  # rows, of which an event has the names
 class Kind(models.TextChoices):
     ADDED = "added", _("Added")
     CHANGED = "changed", _("Changed")
+    # Collections, which the admin no longer merges. Events of merges may be stored.
     MERGED = "merged", _("Merged")
     IMPORTED = "imported", _("Imported")
     EXPORTED = "exported", _("Exported")

@@ -13,6 +13,13 @@ from .owned import OWNER_COLUMNS, OwnedAdmin
 class AccessTokenAdmin(TokenAdmin[AccessToken], OwnedAdmin[AccessToken]):
     owner_form_fields = ("user_group",)
     owner_columns = OWNER_COLUMNS
+    copied_columns = (
+        "user_group__team",
+        "user_group__environment",
+        "user_group__name",
+        "name",
+        "expires_at",
+    )
     usage = _("as “Bearer” on /v1/")
     list_filter = (*TokenAdmin.list_filter, *OwnedAdmin.list_filter)
     search_fields = (

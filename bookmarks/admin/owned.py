@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db import router
@@ -19,15 +19,8 @@ from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M
 from usergroups.db.announcements import announce_update
 from usergroups.db.deletion_records import DeletionRecord
-from usergroups.models import UserGroup
 
 OWNER_COLUMNS = ("user_group_link", "team_link")
-
-
-class Owned(Protocol):
-    """A row that belongs to a user group."""
-
-    user_group: UserGroup
 
 
 class OwnedAdmin(OperatorAdmin[M]):
@@ -46,7 +39,7 @@ class OwnedAdmin(OperatorAdmin[M]):
         return [row.user_group.team, row.user_group]
 
     @admin.display(description=_("user group"))
-    def user_group_link(self, row: Owned) -> str:
+    def user_group_link(self, row: Any) -> str:
         group = row.user_group
         # Both may be empty.
         identity = filter(None, [group.provided_id, group.environment])
@@ -54,7 +47,7 @@ class OwnedAdmin(OperatorAdmin[M]):
         return self.link_to(group, text)
 
     @admin.display(description=_("team"))
-    def team_link(self, row: Owned) -> str:  # type: ignore[override]
+    def team_link(self, row: Any) -> str:
         return self.link_to(row.user_group.team)
 
 

@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
+from bookmarks.models import Bookmark
 from tests.admin.actions import (
     act,
     act_on_page,

@@ -97,7 +97,7 @@ def test_the_page_names_the_token_with_the_last_refused_call(
     assert refused.status_code == 401
     page = text_of(page_of(admin_client, user_group))
     assert (
-        f"{expired} : Calls refused in 14 minutes since {date_format(since, 'l')}, "
+        f"{expired} : Calls refused in 14 minutes since "
         f"{date_format(since, 'DATE_FORMAT')} (token expired), the last just now ."
     ) in page
 

@@ -327,7 +327,7 @@ def sentence(page):
             },
             (
                 "Expired 2 hours ago. Calls get 401. Calls refused in 1,400 "
-                "minutes since Monday, May 4, 2026 (token replaced), the last 1 hour "
+                "minutes since May 4, 2026 (token replaced), the last 1 hour "
                 "ago."
             ),
         ),

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import admin
 from django.contrib.admin import widgets
-from django.contrib.admin.views.main import ChangeList
 from django.db import models, router
+from django.http import HttpRequest
 
 from .fields import ForeignKey, valid_values
 
@@ -75,11 +75,24 @@ class AutocompleteFilter(admin.FieldListFilter):
 
     field: ForeignKey
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(  # noqa: PLR0917 - Django's arguments
+        self,
+        field: ForeignKey,
+        request: HttpRequest,
+        params: dict[str, Any],
+        model: type[models.Model],
+        model_admin: Any,
+        field_path: str,
+    ) -> None:
+        super().__init__(field, request, params, model, model_admin, field_path)
+        used: Any = self.used_parameters.get(self.lookup, [None])
         # The form was submitted without a choice, so do not filter.
-        if self.used_parameters.get(self.lookup) == [""]:
+        if used == [""]:
             del self.used_parameters[self.lookup]
+        form = forms.Form(initial={self.lookup: used[-1]}, auto_id="filter_%s")
+        site = model_admin.admin_site
+        form.fields[self.lookup] = autocomplete_field(field, site, required=False)
+        self.bound_field = form[self.lookup]
 
     @property
     def lookup(self) -> str:
@@ -89,17 +102,5 @@ class AutocompleteFilter(admin.FieldListFilter):
     def expected_parameters(self) -> list[str | None]:
         return [self.lookup]
 
-    def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the context of the template: the form field, and the names and
-        values of the other filters, which the form sends as hidden inputs.
-        """
-        name = self.lookup
-        site = changelist.model_admin.admin_site
-        used: Any = self.used_parameters.get(name, [None])
-        form = forms.Form(initial={name: used[-1]}, auto_id="filter_%s")
-        form.fields[name] = autocomplete_field(self.field, site, required=False)
-        others = []
-        for other, values in changelist.filter_params.items():
-            if other not in self.expected_parameters():
-                others += [(other, value) for value in values]
-        yield {"field": form[name], "others": others}
+    def choices(self, changelist: object) -> Iterator[Any]:
+        return iter(())  # The template shows the field.

@@ -19,7 +19,6 @@ months.
 UNITS: Any = {
     "year": npgettext_lazy("distance", "%(num)d year", "%(num)d years", "num"),
     "month": npgettext_lazy("distance", "%(num)d month", "%(num)d months", "num"),
-    "week": npgettext_lazy("distance", "%(num)d week", "%(num)d weeks", "num"),
     "day": npgettext_lazy("distance", "%(num)d day", "%(num)d days", "num"),
     "hour": npgettext_lazy("distance", "%(num)d hour", "%(num)d hours", "num"),
     "minute": npgettext_lazy("distance", "%(num)d minute", "%(num)d minutes", "num"),
@@ -53,12 +52,6 @@ def short_date(at: datetime) -> str:
     return time_element(at, text)
 
 
-def date_with_weekday(at: datetime) -> str:
-    """Return HTML such as "Monday, May 3, 2027"."""
-    weekday = date_format(localtime(at), "l")
-    return format_html("{}, {}", weekday, short_date(at))
-
-
 def relative_time(at: datetime | None) -> str | None:
     """Return HTML such as "in 3 days", "2 hours ago" or "just now", in the
     largest unit only, but in days up to MAX_DAYS.
@@ -69,8 +62,9 @@ def relative_time(at: datetime | None) -> str | None:
     if now - timedelta(minutes=1) < at <= now:
         return time_element(at, gettext("just now"))
     text = gettext("%(time)s ago") if at <= now else gettext("in %(time)s")
-    distance = timesince(min(at, now), max(at, now), time_strings=UNITS, depth=1)
     days = round(abs(at - now) / timedelta(days=1))
     if 2 <= days <= MAX_DAYS:
         distance = UNITS["day"] % {"num": days}
+    else:
+        distance = timesince(min(at, now), max(at, now), time_strings=UNITS, depth=1)
     return time_element(at, text % {"time": distance})

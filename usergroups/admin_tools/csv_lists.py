@@ -24,35 +24,32 @@ BYTE_ORDER_MARK = "\ufeff"
 """Without it, Excel does not recognize UTF-8."""
 
 
-def csv_lines(changes: ChangeList, keys: Sequence[Any]) -> Iterator[str]:
+def csv_lines(
+    changes: ChangeList, keys: Sequence[Any], language: str | None
+) -> Iterator[str]:
     """Yield the lines of a file with the columns of the list, after the key,
     and with the rows that have these keys and are still in the list.
+
+    The middleware has reset the language of the request when they are read.
     """
     model_admin: Any = changes.model_admin
     # without repetitions
     names = list(dict.fromkeys([changes.opts.pk.name, *changes.list_display]))
     if "action_checkbox" in names:
         names.remove("action_checkbox")
-    labels = []
-    for name in names:
-        label: Any = label_for_field(name, model_admin.model, model_admin)
-        labels.append(str(capfirst(label)))
+    with override(language):
+        labels = [
+            str(capfirst(str(label_for_field(name, changes.model, model_admin))))
+            for name in names
+        ]
     yield BYTE_ORDER_MARK + csv_line(labels)
     for start in range(0, len(keys), CHUNK):
-        for row in changes.queryset.filter(pk__in=keys[start : start + CHUNK]):
-            yield csv_line(cell(model_admin, row, name) for name in names)
-
-
-def in_language(language: str | None, lines: Iterator[str]) -> Iterator[str]:
-    """Yield lines in this language, also after the middleware has reset the
-    language of the request.
-    """
-    while True:
+        rows = changes.queryset.filter(pk__in=keys[start : start + CHUNK])
         with override(language):
-            line = next(lines, None)
-        if line is None:
-            return
-        yield line
+            lines = [
+                csv_line(cell(model_admin, row, name) for name in names) for row in rows
+            ]
+        yield from lines
 
 
 def cell(model_admin: Any, row: Any, name: str) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.contrib import admin
-from django.contrib.humanize.templatetags.humanize import intcomma, naturalday
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models, router
 from django.db.models import Q, QuerySet
@@ -35,7 +35,7 @@ from usergroups.events import (
 from .autocomplete import AutocompleteFilter
 from .cells import relative_time
 from .fields import indent_json, is_valid_value
-from .lists import ReadOnlyListAdmin
+from .lists import OperatorListAdmin
 from .pages import admin_url, can_view
 from .paginator import display_rows
 
@@ -117,10 +117,10 @@ class DayFilter(admin.SimpleListFilter):
         self, request: HttpRequest, model_admin: object
     ) -> list[tuple[str, str]]:
         today = localdate()
-        choices = []
-        for number in range(7):
-            day = today - timedelta(days=number)
-            choices.append((day.isoformat(), capfirst(str(naturalday(day)))))
+        choices = [
+            (str(today), gettext("Today")),
+            (str(today - timedelta(days=1)), gettext("Yesterday")),
+        ]
         for number in (7, 30, 90):
             first = today - timedelta(days=number - 1)
             text = gettext("Last %(number)s days") % {"number": number}
@@ -140,11 +140,14 @@ class DayFilter(admin.SimpleListFilter):
         )
 
 
-class EventAdmin(ReadOnlyListAdmin[Event]):
+class EventAdmin(OperatorListAdmin[Event]):
     """A read-only list of events, of which it shows those about models that
     the user may view.
     """
 
+    list_display_links = None
+    sortable_by = ()
+    actions = ()
     is_linked_by_find = True
     list_display = ("at", "actor", "owner", "description")
     list_filter = (
@@ -188,6 +191,18 @@ class EventAdmin(ReadOnlyListAdmin[Event]):
 
     def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return bool(visible_models(self.admin_site, request))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
 
     def refused_lines_view(self, request: HttpRequest, key: str) -> HttpResponse:
         """Return the refused lines of an import as a file."""

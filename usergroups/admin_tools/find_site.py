@@ -138,7 +138,6 @@ class FindSite(admin.AdminSite):
             "is_private": is_private,
             "has_secret": has_secret,
             "deleted": results.deleted,
-            "has_list_links": is_valid_query(text),
             "list_links": self.list_links(request, text),
         }
         response = TemplateResponse(request, "usergroups/admin/found.html", page)

@@ -29,7 +29,7 @@ from django.utils.text import capfirst, slugify
 from django.utils.translation import get_language, gettext, ngettext
 
 from .autocomplete import AutocompleteSelect
-from .csv_lists import csv_lines, in_language
+from .csv_lists import csv_lines
 from .pages import M, PagesAdmin, can_view
 from .paginator import MAX_LISTED, BoundedPaginator, newest_rows
 from .search import SearchForm, is_valid_query, rows_to_search
@@ -119,11 +119,15 @@ class OperatorChangeList(ChangeList):
         out, because the rows of the list link to it.
         """
         filters = super().get_filters(request)
-        allowed = set()
-        for each in self.model_admin.list_filter:
-            model = self.model_admin.filtering_model(each)
-            if model is not None:
-                allowed.add(f"{filter_name(each)}__{model._meta.pk.name}__exact")
+        models = {
+            filter_name(each): self.model_admin.filtering_model(each)
+            for each in self.model_admin.list_filter
+        }
+        allowed = {
+            f"{name}__{model._meta.pk.name}__exact"
+            for name, model in models.items()
+            if model is not None
+        }
         if filters[2].keys() - allowed:
             raise DisallowedModelAdminLookup("The list has no such filter.")
         return filters
@@ -233,11 +237,10 @@ class OperatorListAdmin(PagesAdmin[M]):
             keys = list(changes.queryset.values_list("pk", flat=True)[:MAX_LISTED])
         except UNUSABLE:
             return redirect(f"{self.url_of('changelist')}?{ERROR_FLAG}=1")
-        lines = in_language(get_language(), csv_lines(changes, keys))
         name = f"{self.opts.verbose_name_plural} {timezone.now():%Y-%m-%d}"
         disposition = content_disposition_header(True, f"{slugify(name)}.csv")
         return StreamingHttpResponse(
-            lines,
+            csv_lines(changes, keys, get_language()),
             content_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": disposition},
         )
@@ -263,23 +266,3 @@ class OperatorListAdmin(PagesAdmin[M]):
         if number is not None:
             request.searched_rows = intcomma(number)  # type: ignore[attr-defined]
         return super().get_search_results(request, rows, search_term)
-
-
-class ReadOnlyListAdmin(OperatorListAdmin[M]):
-    """An admin that only lists rows."""
-
-    list_display_links = None
-    sortable_by = ()
-    actions = ()
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False

@@ -1,9 +1,8 @@
 """The base class of the admins of the apps' models."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db import connections, models, router, transaction
@@ -30,20 +29,6 @@ from .history import HistoryAdmin, changed_fields
 from .lists import OperatorListAdmin
 from .pages import M
 from .related_lists import RelatedListsAdmin
-
-
-class BelongsToTeam(Protocol):
-    """A row of a team and an environment."""
-
-    team: models.Model
-    environment: str
-
-
-class Dated(Protocol):
-    """A row that has the times of its creation and of its last change."""
-
-    created_at: datetime
-    updated_at: datetime
 
 
 class OperatorAdmin(
@@ -80,21 +65,21 @@ class OperatorAdmin(
     # Columns of several lists
 
     @admin.display(description=_("team"))
-    def team_link(self, row: BelongsToTeam) -> str:
+    def team_link(self, row: Any) -> str:
         return self.link_to(row.team)
 
     @admin.display(description=_("environment"), ordering="environment")
-    def environment_badge(self, row: BelongsToTeam) -> str | None:
+    def environment_badge(self, row: Any) -> str | None:
         if not row.environment:
             return None
         return badge(row.environment.lower(), row.environment)
 
     @admin.display(description=_("created"), ordering="created_at")
-    def created(self, row: Dated) -> str:
+    def created(self, row: Any) -> str:
         return short_date(row.created_at)
 
     @admin.display(description=_("updated"), ordering="updated_at")
-    def updated(self, row: Dated) -> str:
+    def updated(self, row: Any) -> str:
         return short_date(row.updated_at)
 
     # Reading
@@ -215,15 +200,12 @@ class OperatorAdmin(
         context["related"] = self.get_related(request, obj)
         context["parents"] = [self.link_to(each) for each in self.parents_of(obj)]
         context["buttons"] = self.get_buttons(request, obj)
-        context["irreversible"] = self.irreversible_actions()
-        return super().render_change_form(request, context, *args, **kwargs)
-
-    def irreversible_actions(self) -> list[str]:
-        """Return the names of the actions whose buttons are red."""
-        actions = {name: getattr(self, name) for name in self.object_actions}
-        return [
-            name for name, each in actions.items() if each.confirmation.irreversible
+        context["irreversible"] = [
+            name
+            for name in self.object_actions
+            if getattr(self, name).confirmation.irreversible
         ]
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def get_buttons(
         self, request: HttpRequest, obj: M

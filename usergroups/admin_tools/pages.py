@@ -16,6 +16,8 @@ from django.utils.html import format_html, format_html_join
 
 from usergroups.csv_cells import escape
 
+from .csv_lists import cell
+
 M = TypeVar("M", bound=models.Model)
 
 if TYPE_CHECKING:
@@ -62,6 +64,9 @@ def let_browsers_go_back(response: HttpResponse) -> HttpResponse:
 
 class PagesAdmin(ModelAdmin[M]):
     """An admin with pages that Django's admin does not have."""
+
+    copied_columns: tuple[str, ...] = ()
+    """What "Copy all" puts before the secret of a row."""
 
     def page_path(
         self,
@@ -136,9 +141,10 @@ class PagesAdmin(ModelAdmin[M]):
             if old is not None:
                 old_link = self.link_to(old)
             rows.append((secret, self.described(row), old_link))
-            cells = [*self.copied_cells(row), secret]
+            cells = [cell(self, row, name) for name in self.copied_columns]
             # A cell must not contain tabs or line breaks.
-            lines.append("\t".join(escape(" ".join(cell.split())) for cell in cells))
+            cells = [" ".join(text.split()) for text in [*cells, secret]]
+            lines.append("\t".join(map(escape, cells)))
         reload_url = self.url_of("changelist")
         if len(secrets) == 1:
             [(only_row, _secret, _old)] = secrets
@@ -154,10 +160,6 @@ class PagesAdmin(ModelAdmin[M]):
             reload_url=reload_url,
             owner_link=self.link_to(owners.pop()) if len(owners) == 1 else "",
         )
-
-    def copied_cells(self, row: M) -> list[str]:
-        """Return the cells that "Copy all" puts before the secret of a row."""
-        return [str(row)]
 
     def parents_of(self, row: M) -> list[models.Model]:
         """Return the rows that the breadcrumbs of a row lead to."""

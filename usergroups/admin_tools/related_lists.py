@@ -1,6 +1,6 @@
 """Links from the page of a row to the lists of its related rows."""
 
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db import models
@@ -19,24 +19,15 @@ Link = tuple[str, str]
 RelatedLists: TypeAlias = tuple[tuple[type[models.Model], str], ...]
 
 
-class RelatedList(TypedDict):
-    """A list of rows that belong to another row, as its page shows it."""
-
-    name: str
-    count: str
-    url: str
-    links: list[Link]
-
-
 class RelatedListsAdmin(PagesAdmin[M]):
     """An admin whose pages link to the lists of what belongs to their row."""
 
     related: RelatedLists = ()
     """The models of these lists, and by which lookup each is filtered."""
 
-    def get_related(self, request: HttpRequest, obj: M) -> list[RelatedList]:
+    def get_related(self, request: HttpRequest, obj: M) -> list[dict[str, object]]:
         """Return the lists for this row that the user may view."""
-        related: list[RelatedList] = []
+        related: list[dict[str, object]] = []
         for model, lookup in self.related:
             if can_view(self.admin_site, request, model):
                 other: Any = self.admin_site.get_model_admin(model)
@@ -45,8 +36,10 @@ class RelatedListsAdmin(PagesAdmin[M]):
 
     def related_list(
         self, request: HttpRequest, lookup: str, obj: models.Model
-    ) -> RelatedList:
-        """Return this list, filtered by ``obj``."""
+    ) -> dict[str, object]:
+        """Return the name, the number, the address and the links of this list,
+        filtered by ``obj``.
+        """
         query = {f"{lookup}__{obj._meta.pk.name}__exact": obj.pk}
         return {
             "name": str(self.opts.verbose_name_plural),

@@ -22,7 +22,8 @@ MAX_SEARCHED_SIZE = 2_000_000  # bytes of the rows
 
 def is_valid_query(text: str) -> bool:
     """Return whether a list can be searched for the text."""
-    if len(text) > MAX_QUERY_LENGTH:
+    # PostgreSQL raises an error for a null character.
+    if len(text) > MAX_QUERY_LENGTH or "\0" in text:
         return False
     return len(list(smart_split(text))) <= MAX_WORDS
 

@@ -37,11 +37,10 @@ from .admin_forms import GraceForm, NewTokenForm, RevocationForm
 from .admin_states import (
     EXPIRY_PERIODS,
     TokenStateFilter,
-    predecessor_of,
     refusals_sentence,
     state_sentence,
-    successor_of,
     successor_sentence,
+    tokens_of_same_owner,
 )
 from .models import (
     MAX_ACTIVE_TOKENS,
@@ -148,19 +147,6 @@ class TokenAdmin(OperatorAdmin[T]):
             ).format(tokens=", ".join(map(str, skipped)))
         return self.render_secrets(request, title, text, issued)
 
-    def copied_cells(self, row: T) -> list[str]:
-        """Return the cells that "Copy all" puts before the secret."""
-        owner = row.owner
-        team = getattr(owner, "team", owner)
-        environment: str = getattr(row, "environment", "")
-        cells = [str(team), environment]
-        if owner is not team:
-            cells.append(str(getattr(owner, "name", owner)))
-        expires = ""
-        if row.expires_at is not None:
-            expires = row.expires_at.date().isoformat()
-        return [*cells, row.name, expires]
-
     def owner_of(self, row: T) -> Model:
         return row.owner
 
@@ -186,22 +172,22 @@ class TokenAdmin(OperatorAdmin[T]):
     ) -> HttpResponse:
         token = context.get("original")
         if token is not None:
-            successor = successor_of(token)
-            context["sentence"] = self.sentences(token, successor)
+            context["sentence"] = self.sentences(token)
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def sentences(self, token: T, successor: Token | None) -> str:
+    def sentences(self, token: T) -> str:
         """Return what the top of the token's page says: its state, the tokens
         that replaced it and that it replaces, and its refused calls.
         """
         parts = [state_sentence(token, self.usage)]
-        if successor is not None:
-            link = self.link_to(successor)
-            parts.append(successor_sentence(token, link))
-        predecessor = predecessor_of(token)
-        if predecessor is not None:
-            link = self.link_to(predecessor)
-            parts.append(format_html(gettext("It replaces {}."), link))
+        others = tokens_of_same_owner(token)
+        if token.rotated_at is not None:
+            for successor in others.filter(predecessor_id=token.pk):
+                parts.append(successor_sentence(token, self.link_to(successor)))
+        if token.predecessor_id is not None:
+            for predecessor in others.filter(pk=token.predecessor_id):
+                link = self.link_to(predecessor)
+                parts.append(format_html(gettext("It replaces {}."), link))
         if token.last_refused_at is not None:
             parts.append(refusals_sentence(token))
         return format_html_join(" ", "{}", [[part] for part in parts])
@@ -275,13 +261,11 @@ class TokenAdmin(OperatorAdmin[T]):
         log_entries(request.user, Kind.REVOKED, revoked)
         if len(revoked) == 1 and revoked == tokens:
             return format_html(gettext("Revoked: {}."), self.link_to(revoked[0]))
-        parts = []
-        if revoked:
-            parts.append(gettext("Revoked: {}.").format(intcomma(len(revoked))))
-        others = len({*tokens} - {*revoked})
-        if others:
-            parts.append(gettext("Already revoked: {}.").format(intcomma(others)))
-        return " ".join(parts)
+        parts = [
+            (gettext("Revoked: {}."), len(revoked)),
+            (gettext("Already revoked: {}."), len({*tokens} - {*revoked})),
+        ]
+        return " ".join(text.format(number) for text, number in parts if number)
 
     @admin.action(
         description=_("Rotate selected %(verbose_name_plural)s"),
@@ -335,15 +319,17 @@ class TokenAdmin(OperatorAdmin[T]):
         """Return the owner, the access, the state, the expiry and the last use
         of the token.
         """
-        details: list[object] = [self.link_to(row.owner)]
-        for name in self.owner_form_fields[1:]:
-            details.append(getattr(row, name))
         expiry = relative_time(row.expires_at) or gettext("Never")
-        expires = format_html("{}: {}", gettext("expires"), expiry)
-        last_used = format_html("{}: {}", gettext("last used"), self.last_used(row))
-        details += [self.access(row), row.state.label, expires, last_used]
-        details += [row.last_used_address, row.last_used_agent]
-        return details
+        return [
+            self.link_to(row.owner),
+            getattr(row, "environment", ""),
+            self.access(row),
+            row.state.label,
+            format_html("{}: {}", gettext("expires"), expiry),
+            format_html("{}: {}", gettext("last used"), self.last_used(row)),
+            row.last_used_address,
+            row.last_used_agent,
+        ]
 
     # Find. It finds tokens in any state, also revoked and expired ones.
 

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from usergroups.admin_tools.cells import date_with_weekday, relative_time
+from usergroups.admin_tools.cells import relative_time, short_date
 
 from .models import Token, TokenQuerySet, TokenState
 
@@ -55,20 +55,6 @@ def filter_by_state(tokens: TokenQuerySet[T], state: str | None) -> TokenQuerySe
     if state in TokenState.values:
         return tokens.in_state(state)
     return tokens
-
-
-def successor_of(token: Token) -> Token | None:
-    """Return the token that replaced a token, if any."""
-    if token.rotated_at is None:
-        return None
-    return tokens_of_same_owner(token).filter(predecessor_id=token.pk).first()
-
-
-def predecessor_of(token: Token) -> Token | None:
-    """Return the token that a token replaces, if any."""
-    if token.predecessor_id is None:
-        return None
-    return tokens_of_same_owner(token).filter(pk=token.predecessor_id).first()
 
 
 def tokens_of_same_owner(token: Token) -> TokenQuerySet[Any]:
@@ -135,7 +121,7 @@ def refusals_sentence(token: Any) -> str:
     return format_html(
         text,
         number=intcomma(token.refused_minutes),
-        since=date_with_weekday(token.first_refused_at),
+        since=short_date(token.first_refused_at),
         reason=reason,
         last=relative_time(token.last_refused_at),
     )
