@@ -162,7 +162,17 @@ class ConfirmingAdmin(PagesAdmin[M]):
 
     def get_urls(self) -> list[URLPattern]:
         page = self.page_path("confirm/", self.confirm_view, "confirm", cacheable=True)
-        return [page, *super().get_urls()]
+        # The address of the list responds to an action with a confirmation.
+        changelist = self.page_path("", self.changelist_view, "changelist", True)
+        return [page, changelist, *super().get_urls()]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
+        response = super().changelist_view(request, extra_context)
+        if request.method != "POST":
+            add_never_cache_headers(response)
+        return response
 
     def url_of_confirmation(self, query: Mapping[str, str]) -> str:
         return f"{self.url_of('confirm')}?{urlencode(query)}"
