@@ -10,7 +10,6 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from . import comma_separated, json_bookmarks, jsonl, netscape, url_lists, xbel
-from .content import open_content
 from .dates import NO_DATES, parse_date
 from .decoding import encoding_name, open_text
 from .kinds import SIZE, kind_of, refusal
@@ -23,6 +22,7 @@ from .records import (
     Record,
     WrittenRecord,
 )
+from .zip_content import open_content
 
 __all__ = [
     "ANY_FORMAT",
@@ -128,18 +128,17 @@ def read(
     Only a file that is an export by its beginning may have nothing but empty
     folders.
     """
-    kind = kind_of(file.read(SIZE))
+    beginning = file.read(SIZE)
     file.seek(0)
     # The types of the records.
     found = set()
     with open_text(file, encoding, file_format) as text:
-        beginning = text.read(SIZE)
-        text.seek(0)
         for record in FORMATS[file_format].read(text):
             found.add(type(record))
             yield record
     if Record in found:
         return
+    kind = kind_of(beginning)
     has_reasons = InvalidRecord in found and kind.format == file_format
     has_folders = CollectionRecord in found and EXPORT.search(beginning)
     if not has_reasons and not has_folders:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import BinaryIO, TextIO
+from typing import IO, AnyStr, BinaryIO, TextIO
 
 import webencodings
 
@@ -114,6 +114,6 @@ def read_lines(text: TextIO) -> Iterator[str]:
             line = text.readline(MAX_LINE)
 
 
-def read_chunks(text: TextIO) -> Iterator[str]:
-    """Return an iterator over chunks of the text, none of which is empty."""
-    return iter(partial(text.read, CHUNK_SIZE), "")
+def read_chunks(file: IO[AnyStr]) -> Iterator[AnyStr]:
+    """Return an iterator over chunks of a file, none of which is empty."""
+    return iter(partial(file.read, CHUNK_SIZE), file.read(0))

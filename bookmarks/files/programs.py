@@ -136,11 +136,11 @@ BROWSER_FOLDERS = {
 # The beginnings of files that are exports of bookmarks even without one, as
 # browsers, XBEL and this service write them.
 EXPORT = re.compile(
-    r"""
+    rb"""
     <!doctype\ netscape-bookmark-file-1
     | <xbel
     | "placesRoot" | "bookmark_bar"
-    | \Aurl,title,collection,created_at,tags,note
+    | \A(?:\xef\xbb\xbf)?url,title,collection,created_at,tags,note
     | \A\{"collection":\ "
     """,
     re.IGNORECASE | re.VERBOSE,

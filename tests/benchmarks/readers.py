@@ -19,7 +19,7 @@ import time
 from contextlib import suppress
 
 from bookmarks.files import UnreadableFile, read
-from bookmarks.files.content import chunks
+from bookmarks.files.decoding import read_chunks
 from bookmarks.imports import copied
 
 LINK = (
@@ -188,7 +188,7 @@ def measure(format_name, name, size):
     beginning, part = INPUTS[format_name][name]
     generated = io.BufferedReader(GeneratedFile(beginning, part, size), 1 << 20)
     records = 0
-    with copied(chunks(generated)) as file:
+    with copied(read_chunks(generated)) as file:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         start = time.process_time()
         with suppress(UnreadableFile):

@@ -16,7 +16,7 @@ from bookmarks.files import (
     open_content,
     read,
 )
-from bookmarks.files.content import chunks
+from bookmarks.files.decoding import read_chunks
 from bookmarks.import_report import Report
 from bookmarks.imports import copied, rolled_back_if, store
 from bookmarks.management.file_options import add_file_options, look_up_owners
@@ -137,7 +137,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
         if path != "-":
             file = closed_at_end.enter_context(open(path, "rb"))
         if not file.seekable():
-            file = closed_at_end.enter_context(copied(chunks(file)))
+            file = closed_at_end.enter_context(copied(read_chunks(file)))
         yield file
 
 

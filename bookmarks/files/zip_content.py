@@ -2,13 +2,11 @@
 
 import zlib
 from collections import deque
-from collections.abc import Iterator
 from errno import EINVAL
-from functools import partial
 from typing import BinaryIO, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from .decoding import CHUNK_SIZE
+from .decoding import read_chunks
 from .kinds import SIZE, binary_kind, refusal
 from .problems import UnreadableFile, gettext_noop
 
@@ -58,15 +56,10 @@ def open_content(
         raise UnreadableFile(problem) from None
 
 
-def chunks(file: BinaryIO) -> Iterator[bytes]:
-    """Return an iterator over the rest of a file."""
-    return iter(partial(file.read, CHUNK_SIZE), b"")
-
-
 def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
     entries: list[ZipInfo] = []
     # Count the entries first, because ZipFile holds all of them in memory.
-    if sum(chunk.count(ZIP_ENTRY) for chunk in chunks(file)) <= MAX_ZIP_ENTRIES:
+    if sum(chunk.count(ZIP_ENTRY) for chunk in read_chunks(file)) <= MAX_ZIP_ENTRIES:
         archive = ZipFile(file)
         # macOS adds files about each file.
         entries = [
@@ -93,6 +86,6 @@ def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
         raise NotImplementedError
     content = cast(BinaryIO, archive.open(entry))
     # Find damage before anything is stored.
-    deque(chunks(content), maxlen=0)
+    deque(read_chunks(content), maxlen=0)
     content.seek(0)
     return content, entry.filename
