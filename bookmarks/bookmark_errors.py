@@ -3,7 +3,6 @@
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import (
     APIException,
-    ErrorDetail,
     NotFound,
     ValidationError,
 )
@@ -56,9 +55,7 @@ class InvalidCollection(ValidationError):
     """A field of the request refers to a collection that does not exist."""
 
     def __init__(self) -> None:
-        super().__init__(
-            {"collection": [ErrorDetail(NO_SUCH_COLLECTION, "does_not_exist")]}
-        )
+        super().__init__({"collection": [NO_SUCH_COLLECTION]}, "does_not_exist")
 
 
 class UnreadableImport(APIException):

@@ -3,7 +3,7 @@ tokens.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -656,6 +656,14 @@ class NewAccessTokenSerializer(AnySerializer):
             "never expires."
         ),
     )
+
+    def validate(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Replace ``expires_in`` by the dates of the token."""
+        if "expires_in" in fields:
+            now = timezone.now()
+            lifetime = timedelta(seconds=fields.pop("expires_in"))
+            fields |= {"created_at": now, "expires_at": now + lifetime}
+        return fields
 
 
 class AccessTokenCreateSerializer(UserGroupIdSerializer, NewAccessTokenSerializer):

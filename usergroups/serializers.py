@@ -7,7 +7,6 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail
 
 from .api.batches import (
     BatchField,
@@ -15,7 +14,7 @@ from .api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from .api.envelopes import Envelope, Examples, open_enumeration
+from .api.envelopes import Envelope, Examples, SerializerClass, open_enumeration
 from .api.errors import MAX_PROBLEMS
 from .api.fields import (
     ETAG_EXAMPLE,
@@ -114,7 +113,7 @@ class UserGroupIdSerializer(serializers.Serializer[None]):
     """The id of a user group in a body."""
 
     examples: Examples = {"user_group_id": "example_1"}
-    answer: type[serializers.Serializer[Any]] = ProvidedIdSerializer
+    answer: SerializerClass = ProvidedIdSerializer
 
     user_group_id = TextField(**ID)
 
@@ -123,7 +122,7 @@ class UserGroupIdSerializer(serializers.Serializer[None]):
         if "provided_id" in data:
             same = {"user_group_id": data["provided_id"], **data}
             if same["user_group_id"] != data["provided_id"]:
-                detail = ErrorDetail("This is not the `user_group_id`.", "invalid")
+                detail = "This is not the `user_group_id`."
                 raise serializers.ValidationError({"provided_id": [detail]})
             data = same
         fields: dict[str, Any] = super().to_internal_value(data)

@@ -1,10 +1,10 @@
 """The base class of the views that authenticate with an access token."""
 
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 from uuid import UUID
 
 from django.db import IntegrityError
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils.encoding import escape_uri_path
 from django.utils.functional import cached_property
 from rest_framework.request import Request
@@ -91,7 +91,7 @@ class AccessTokenView(TokenView):
         collections = Collection.objects.filter(user_group=self.user_group)
         return not collections.for_write().contains(self.collection)
 
-    def location_of(self, instance: Any) -> str:
+    def location_of(self, instance: Model) -> str:
         return self.path_of(instance.pk)
 
     def path_of(self, key: UUID | str) -> str:

@@ -1,11 +1,9 @@
 """The operations on the access tokens of user groups."""
 
-from datetime import timedelta
 from typing import Any, cast
 
 from django.db import IntegrityError
 from django.db.models import QuerySet
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,17 +26,6 @@ class AccessTokenPagination(KeysetPagination):
 
     # A search reads times, and counts only rows.
     searched = {CREATED: ["expires_before"]}
-
-
-def with_expiry(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a new access token with its dates in place of
-    ``expires_in``, if they have it.
-    """
-    if "expires_in" not in fields:
-        return fields
-    now = timezone.now()
-    lifetime = timedelta(seconds=fields.pop("expires_in"))
-    return {**fields, "created_at": now, "expires_at": now + lifetime}
 
 
 @extend_schema_view(get=openapi.list_access_tokens, post=openapi.issue_access_token)
@@ -78,7 +65,7 @@ class AccessTokensView(ListMixin, CreateMixin, ApiTokenView):
 
     def perform_create(self, serializer: AnySerializer) -> None:
         """Issue the token."""
-        fields = with_expiry(serializer.validated_data)
+        fields = serializer.validated_data
         user_groups = self.user_groups.for_write().only("provided_id")
         user_group = user_groups.get(provided_id=fields.pop("provided_id"))
         token, secret = AccessToken.objects.issue(user_group=user_group, **fields)
@@ -128,7 +115,6 @@ class AccessTokenBatchView(BatchMixin, ApiTokenView):
 
     def perform_batch(self, items: list[str], **fields: Any) -> list[object]:
         using = AccessToken.objects.for_write().db
-        fields = with_expiry(fields)
         return retry_on_conflict(lambda: self.issue(items, fields), using)
 
     def issue(self, ids: list[str], fields: dict[str, Any]) -> list[object]:

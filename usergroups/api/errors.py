@@ -88,8 +88,7 @@ class MissingField(exceptions.ValidationError):
     """A required field of the request is missing."""
 
     def __init__(self, field: str) -> None:
-        detail = exceptions.ErrorDetail("This field is required.", "required")
-        super().__init__({field: [detail]})
+        super().__init__({field: ["This field is required."]}, "required")
 
 
 class ServerError(exceptions.APIException):
@@ -182,7 +181,7 @@ def find_answer(error: Exception, answers: Answers) -> Exception:
     return error
 
 
-def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
+def exception_handler(exception: Exception, context: Mapping[str, Any]) -> Response:
     """Return an error response for an exception that a view has explained, and
     log server errors.
 

@@ -182,7 +182,7 @@ def operation(
     description: str = "",
     parameters: Sequence[OpenApiParameter] = (),
     request: object = empty,
-    **described: Any,
+    **described: object,
 ) -> Callable[[Handler], Handler]:
     """Describe a method of a BaseAPIView.
 
@@ -309,7 +309,9 @@ class OperationSchema(AutoSchema):
             # Only drf-spectacular's enum hook needs this key.
             schema.pop("x-spec-enum-id", None)
 
-    def _map_serializer(self, serializer: Any, *args: Any, **kwargs: Any) -> Schema:
+    def _map_serializer(
+        self, serializer: object, *args: object, **kwargs: object
+    ) -> Schema:
         """Describe the fields of a serializer, with the examples of its class."""
         schema: Schema = super()._map_serializer(serializer, *args, **kwargs)  # type: ignore[no-untyped-call]
         examples = examples_of(type(force_instance(serializer)))  # type: ignore[no-untyped-call]
@@ -336,7 +338,7 @@ class OperationSchema(AutoSchema):
     def get_request_serializer(self) -> SerializerClass | None:
         return self.serializer if self.has_body else None
 
-    def get_response_serializers(self) -> dict[Any, OpenApiResponse]:  # type: ignore[override]
+    def get_response_serializers(self) -> dict[object, OpenApiResponse]:  # type: ignore[override]
         responses: dict[Any, OpenApiResponse] = {**self.files}
         for status in self.statuses:
             envelope = self.view.get_envelope_class(self.method)

@@ -24,7 +24,6 @@ from django.db.models.lookups import (
 )
 from django.utils import timezone
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail
 from rest_framework.filters import BaseFilterBackend
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
@@ -168,7 +167,7 @@ class PageQuery(serializers.Serializer[None]):
             try:
                 cursor = Cursor.decode(query["cursor"], identity, self.key_from_text)
             except BadSignature:
-                detail = ErrorDetail("Not a cursor of this list.", "invalid")
+                detail = "Not a cursor of this list."
                 raise serializers.ValidationError({"cursor": [detail]}) from None
             query = {**query, "cursor": cursor}
         return {**query, "time_field": self.time_field(query), "identity": identity}

@@ -22,7 +22,6 @@ from django.utils.functional import cached_property
 from django.utils.http import parse_etags
 from rest_framework.exceptions import (
     APIException,
-    ErrorDetail,
     ParseError,
     ValidationError,
 )
@@ -68,8 +67,8 @@ def address_of(request: HttpRequest | Request) -> str | None:
 
 MAX_QUERY_PARAMETERS = 100
 
-# kinds of unknown names, whose last words are in their error codes
-PARAMETER = "query parameter"
+# kinds of unknown names
+PARAMETER = "parameter"
 FIELD = "field"
 
 
@@ -136,25 +135,13 @@ class APIRequest(Request):
         return parameters
 
 
-class RepeatedParameter(ValidationError):
-    """The query string has a parameter more than once that takes one value."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        detail = ErrorDetail(
-            "The query string has this parameter more than once.",
-            "repeated_parameter",
-        )
-        super().__init__({name: [detail] for name in names})
-
-
 class UnknownName(ValidationError):
     """The query string or the body has names that the operation does not know."""
 
     def __init__(self, names: Iterable[str], known: Iterable[str], kind: str) -> None:
         listed = ", ".join(known) or "none"
-        code = f"unknown_{kind.rsplit(maxsplit=1)[-1]}"
-        detail = ErrorDetail(f"Unknown {kind}. The operation has: {listed}.", code)
-        super().__init__({name: [detail] for name in names})
+        detail = f"Unknown {kind}. The operation has: {listed}."
+        super().__init__({name: [detail] for name in names}, f"unknown_{kind}")
 
 
 def check_names(names: Iterable[str], known: Collection[str], kind: str) -> None:

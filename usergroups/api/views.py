@@ -8,7 +8,6 @@ subclass. Its steps have the names of DRF's generic views, from
 from collections.abc import (
     Callable,
     Collection,
-    Hashable,
     Iterable,
     Mapping,
     Sequence,
@@ -26,7 +25,7 @@ from django.utils import translation
 from django.utils.functional import cached_property
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import get_authorization_header
-from rest_framework.exceptions import APIException, NotAuthenticated
+from rest_framework.exceptions import APIException, NotAuthenticated, ValidationError
 from rest_framework.fields import empty
 from rest_framework.filters import BaseFilterBackend
 from rest_framework.generics import GenericAPIView
@@ -48,7 +47,7 @@ from .batches import (
     with_serializer,
 )
 from .body_sizes import LARGE_BODY_SIZE
-from .call_limits import ANY_CALLS, COSTLY_CALLS, ConcurrencyLimit, Deadline
+from .call_limits import ANY_CALLS, COSTLY_CALLS, Deadline
 from .envelopes import AnySerializer, SerializerClass
 from .errors import (
     COMMON_ANSWERS,
@@ -64,7 +63,6 @@ from .parsers import JSONNegotiation, JSONObjectParser
 from .requests import (
     PARAMETER,
     APIRequest,
-    RepeatedParameter,
     check_fields,
     check_names,
     etag,
@@ -162,19 +160,17 @@ class BaseAPIView(GenericAPIView[Any]):
         """Raise TypeError if the class sets what has no effect in a subclass of
         a view that has operations.
         """
-        for name, sentence in parent.closed_doors.items():
+        shown = parent.serializer_class
+        closed_doors = {**parent.closed_doors}
+        if shown is None:
+            closed_doors["serializer_class"] = (
+                "The view shows no objects. Set response_serializers."
+            )
+        for name, sentence in closed_doors.items():
             if name in vars(cls):
                 raise TypeError(f"{cls.__name__}.{name} has no effect. {sentence}")
-        serializer_class = vars(cls).get("serializer_class")
-        if serializer_class is None:
-            return
-        shown = parent.serializer_class
-        if shown is None:
-            raise TypeError(
-                f"{cls.__name__}.serializer_class has no effect. The view shows no "
-                "objects. Set response_serializers."
-            )
-        if not issubclass(serializer_class, shown):
+        own: type = cls.serializer_class or object
+        if shown is not None and not issubclass(own, shown):
             raise TypeError(
                 f"{cls.__name__}.serializer_class must derive from {shown.__name__}."
             )
@@ -279,12 +275,11 @@ class BaseAPIView(GenericAPIView[Any]):
         for that limit first, so that the other calls of its owner go on.
         """
         token: Any = request.auth
-        limits: list[tuple[ConcurrencyLimit, Hashable]] = [(ANY_CALLS, token.owner_key)]
         if self.is_costly(request):
-            limits.insert(0, (COSTLY_CALLS, token.team_id))
-        for limit, owner in limits:
-            limit.begin(owner)
-            self.endings.append(partial(limit.end, owner))
+            COSTLY_CALLS.begin(token.team_id)
+            self.endings.append(partial(COSTLY_CALLS.end, token.team_id))
+        ANY_CALLS.begin(token.owner_key)
+        self.endings.append(partial(ANY_CALLS.end, token.owner_key))
 
     def keep_counting(self) -> Callable[[], None]:
         """Count the call after its response has begun, until the returned
@@ -414,14 +409,16 @@ class BaseAPIView(GenericAPIView[Any]):
             known = known_fields(self.request_serializers[self.method_key])
         check_names(self.request.query_params, known, PARAMETER)
         data: dict[str, str | list[str]] = {}
-        repeated = []
+        repeated: dict[str, list[str]] = {}
         for name, values in self.request.query_params.lists():
-            is_list = isinstance(known[name], ListField)
-            data[name] = values if is_list else values[0]
-            if len(values) > 1 and not is_list:
-                repeated.append(name)
+            if isinstance(known[name], ListField):
+                data[name] = values
+            elif len(values) == 1:
+                [data[name]] = values
+            else:
+                repeated[name] = ["This parameter stands in the query more than once."]
         if repeated:
-            raise RepeatedParameter(repeated)
+            raise ValidationError(repeated, "repeated_parameter")
         return data
 
     def get_envelope_class(self, method: str) -> SerializerClass:
@@ -508,13 +505,13 @@ class CreateMixin(BaseAPIView):
     created = True
     """Whether ``perform_create`` has created the object."""
     perform_create: Callable[[AnySerializer], None]
-    location_of: Callable[[Any], str]
+    location_of: Callable[..., str]
     """Returns the path at which a new object can be read."""
 
     def post(self, request: Request) -> Response:
         serializer = self.valid_serializer
         self.perform_create(serializer)
-        found: Any = serializer.instance
+        found = serializer.instance
         fields = self.fields_of(found)
         if self.created:
             location = self.location_of(found)
@@ -537,7 +534,7 @@ class ObjectMixin(BaseAPIView):
 
     perform_update: Callable[[AnySerializer], None]
     """Changes the object, in one statement with the check of If-Match."""
-    perform_destroy: Callable[[Any], object]
+    perform_destroy: Callable[..., object]
     """Deletes the object, which has been read only for a host."""
     find_object: Callable[[], Model]
     """Returns the object of the request. Raises DoesNotExist."""

@@ -1,6 +1,6 @@
 """Authentication by tokens."""
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from django.apps import apps
 from django.contrib.auth.models import AnonymousUser
@@ -58,7 +58,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
         placeholder = self.model._meta.verbose_name_raw.upper().replace(" ", "_")
         return f"This path takes `Authorization: {self.keyword} <{placeholder}>`."
 
-    def authenticate(self, request: Request) -> tuple[Any, Any] | None:
+    def authenticate(self, request: Request) -> tuple[TokenUser, Token] | None:
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             return None

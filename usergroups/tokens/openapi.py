@@ -5,7 +5,6 @@ Importing this module registers the authentication schemes.
 """
 
 from functools import partial
-from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.plumbing import build_bearer_security_scheme_object
@@ -29,7 +28,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     def name(self) -> str:  # type: ignore[override]
         return component_name(type(self.target)).removesuffix("Authentication")
 
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
         keyword = self.target.keyword
         description = f"`Authorization: {keyword} {self.target.model.prefix}_...`"
         if keyword != "Bearer":

@@ -31,7 +31,7 @@ class TokenRotationSerializer(AnySerializer):
 
 
 @extend_schema_field({"type": "string"})
-class TokenIdField(serializers.Field[bytes, Any, str, Any]):
+class TokenIdField(serializers.Field[bytes, object, str, object]):
     """The id of a token, or null, from its digest."""
 
     def __init__(self, **kwargs: Any) -> None:
