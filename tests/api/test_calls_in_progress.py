@@ -72,7 +72,8 @@ def is_throttled(response):
 
 def test_an_owner_has_at_most_six_calls_in_progress(any_operation, in_progress):
     in_progress(ANY_CALLS, owner_of(any_operation), 5)
-    assert not is_throttled(any_operation())
+    # An invalid body, so that no call changes the token.
+    assert not is_throttled(any_operation(b"{"))
 
     in_progress(ANY_CALLS, owner_of(any_operation), 1)
     assert is_throttled(any_operation(b"", **{"wsgi.input": Unread()}))
