@@ -200,6 +200,8 @@ class IfMatchField(TextField):
             "compared with the objects as they were before the batch."
         )
         super().__init__(required=False, allow_blank=True, help_text=help_text)
+        # Those of a text, which this field does not return.
+        self.validators = []
 
     def to_internal_value(self, data: object) -> Any:
         return version_of(super().to_internal_value(data))
