@@ -6,7 +6,7 @@ pooler. All statements see the same state of the database.
 """
 
 import logging
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -14,13 +14,12 @@ from typing import Any, TypeVar
 
 from django.db import Error, connections, router
 from django.db.models import QuerySet
-from django.db.models.lookups import GreaterThan
 
 from bookmarks import files
 from bookmarks.models import Bookmark, Collection
 from usergroups.api.call_limits import Deadline
 from usergroups.api.fields import rfc_3339_text
-from usergroups.db.bounded_reads import compare_positions
+from usergroups.db.bounded_reads import pages
 from usergroups.db.retry import in_autocommit
 from usergroups.db.waiting import atomic_without_waiting
 from usergroups.events import Event, Kind, record_events
@@ -78,7 +77,7 @@ def load(
             recent = bookmarks.filter(created_at__gte=created_since)
             if is_of_one_place:
                 recent = recent.filter(collection=collection)
-            for page in _pages(recent, PAGE_SIZE):
+            for page in pages(recent, PAGE_SIZE):
                 by_key = collections.in_bulk({row.collection_id for row in page})
                 for bookmark in page:
                     bookmark.collection = by_key.get(bookmark.collection_id)
@@ -87,7 +86,7 @@ def load(
         yield from _in_collection(bookmarks, collection)
         if is_of_one_place:
             return
-        for some in _pages(collections, MAX_COLLECTIONS):
+        for some in pages(collections, MAX_COLLECTIONS):
             for each in some:
                 yield from _in_collection(bookmarks, each)
 
@@ -119,30 +118,13 @@ def _snapshot(using: str, max_idle: float) -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def _pages(
-    rows: QuerySet[M], size: int, order: Sequence[str] = ()
-) -> Iterator[list[M]]:
-    """Yield the rows in pages from the oldest to the newest, but in the given
-    order before. Several pages may only have rows with the same values of it.
-    """
-    rows = following = rows.order_by(*order, "created_at", "pk")
-    while page := list(following[:size]):
-        yield page
-        if len(page) < size:
-            return
-        last = (page[-1].created_at, page[-1].pk)
-        following = rows.filter(
-            compare_positions(rows.model, ("created_at", "id"), last, GreaterThan)
-        )
-
-
 def _in_collection(
     bookmarks: QuerySet[Bookmark], collection: Collection | None
 ) -> Iterator[Bookmark | Collection]:
     """Yield the bookmarks of a collection, or the collection if it has none."""
     is_empty = True
     inside = bookmarks.filter(collection=collection)
-    for page in _pages(inside, PAGE_SIZE, BY_COLLECTION):
+    for page in pages(inside, PAGE_SIZE, BY_COLLECTION):
         is_empty = False
         for bookmark in page:
             bookmark.collection = collection

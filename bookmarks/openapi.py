@@ -209,6 +209,27 @@ delete_collection = collection_operation(
     errors=[Collection.DoesNotExist(), Modified(), TooManyDependants(), PROTECTED],
 )
 
+list_tags = bookmark_operation(
+    "list_tags",
+    "List tags",
+    description=(
+        "Lists the tags of all bookmarks of the access token's user group, with the "
+        "numbers of bookmarks, ordered by name."
+    ),
+    errors=[TimeLimitExceeded()],
+)
+
+rename_tag = bookmark_operation(
+    "rename_tag",
+    "Rename a tag",
+    description=(
+        "Renames a tag on all bookmarks of the access token's user group, or removes "
+        "it. If the time of the call ends before, the response is 503: repeat the "
+        "call, which continues."
+    ),
+    errors=[TimeLimitExceeded()],
+)
+
 file_operation = partial(operation, tags=["Files"])
 FILE_NAME = header(
     "Content-Disposition", description="The name of the file.", response=[200]

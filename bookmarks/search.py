@@ -53,6 +53,13 @@ def fields_to_search(text: str) -> list[str]:
     return [name for name in LARGE_FIELDS if name != "tags" or "\n" not in text]
 
 
+def has_tag_with_prefix(prefix: str) -> Q:
+    """Return the condition that a tag of a bookmark begins with this text, in
+    any letter case.
+    """
+    return Q(tags__regex=rf"(^|\n){letter_case.pattern(prefix)}")
+
+
 def has_tag(tag: str) -> Q:
     """Return the condition that a bookmark has the tag, in any letter case."""
     return Q(tags__regex=rf"(^|\n){letter_case.pattern(tag)}(\n|$)")

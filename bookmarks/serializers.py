@@ -38,7 +38,7 @@ from usergroups.api.fields import (
     TextOfRow,
     TimestampField,
 )
-from usergroups.api.pagination import PageEnvelope, PageQuery
+from usergroups.api.pagination import Order, PageEnvelope, PageQuery
 from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
     DeletionListQuery,
@@ -65,7 +65,8 @@ from .models import (
     Bookmark,
     Collection,
 )
-from .search import MAX_QUERY_LENGTH, has_tag, has_text
+from .querysets.tags import Tag
+from .search import MAX_QUERY_LENGTH, has_tag, has_tag_with_prefix, has_text
 from .tags import MAX_TAG_LENGTH, MAX_TAGS, clean_tag, distinct
 
 BOOKMARK_KEY = "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"
@@ -137,6 +138,17 @@ class TagsField(serializers.ListField):
         if problems:
             raise serializers.ValidationError(problems)
         return distinct(tags)
+
+
+class TagField(TextField):
+    """A tag, which is validated by ``clean_tag``."""
+
+    def to_internal_value(self, data: object) -> str:
+        try:
+            return clean_tag(data)
+        except ValidationError as error:
+            # Only a serializer would convert Django's error.
+            raise serializers.ValidationError(get_error_detail(error)) from None
 
 
 class PastTimestampField(TimestampField):
@@ -467,6 +479,73 @@ class CollectionListQuery(PageQuery):
 
 class CollectionListEnvelope(PageEnvelope):
     collections = ListedCollectionSerializer(many=True)
+
+
+class TagSerializer(serializers.Serializer[Tag]):
+    """A tag of a user group."""
+
+    examples = {"name": "reports", "count": 12}
+
+    name = serializers.CharField(
+        help_text=(
+            "The tag. Of several spellings in other letter cases, the first in "
+            "alphabetical order."
+        )
+    )
+    count = serializers.IntegerField(
+        help_text="The number of bookmarks with this tag, in any letter case."
+    )
+
+
+class TagListQuery(PageQuery):
+    examples = {"prefix": "rep"}
+
+    # Tags have an order of their own.
+    order = None  # type: ignore[assignment]
+    prefix = TextField(
+        required=False,
+        max_length=MAX_TAG_LENGTH,
+        help_text="Only tags that begin with this text, ignoring letter case.",
+    )
+
+    @staticmethod
+    def key_from_text(text: str, /) -> str:
+        return text
+
+    @classmethod
+    def condition(cls, name: str, value: Any) -> Q:
+        """Return the condition that a bookmark has such a tag."""
+        return has_tag_with_prefix(value)
+
+    def validate(self, query: dict[str, Any]) -> dict[str, Any]:
+        return {**super().validate(query), "order": Order.OLDEST}
+
+
+class TagListEnvelope(PageEnvelope):
+    tags = TagSerializer(many=True)
+
+
+class TagRenameSerializer(AnySerializer):
+    """A tag, and its new name."""
+
+    examples = {"tag": "reports", "to": "Reports"}
+
+    tag = TagField(
+        max_length=MAX_TAG_LENGTH, help_text="The tag to rename, in any letter case."
+    )
+    to = TagField(
+        allow_null=True,
+        max_length=MAX_TAG_LENGTH,
+        help_text="The new name, or null to remove the tag.",
+    )
+
+
+class TagRenameEnvelope(Envelope):
+    examples = {"changed": 12}
+
+    changed = serializers.IntegerField(
+        help_text="The number of bookmarks that were changed."
+    )
 
 
 class BookmarkDeletionListQuery(DeletionListQuery):

@@ -65,6 +65,15 @@ def changed_tags(
     return changed
 
 
+def renamed(tags: Iterable[str], tag: str, new: str | None) -> list[str]:
+    """Return the tags with another name for one of them, in any letter case,
+    or without it if that is None.
+    """
+    folded = fold(tag)
+    names = [new if fold(each) == folded else each for each in tags]
+    return distinct(filter(None, names))
+
+
 def clean_tags(tags: object) -> list[str]:
     """Return the tags as they are stored: trimmed and distinct.
 

@@ -34,6 +34,8 @@ urlpatterns = [
         views.CollectionView.as_view(),
         name="collection",
     ),
+    path("v1/tags", views.TagsView.as_view(), name="tags"),
+    path("v1/tags/rename", views.TagRenameView.as_view(), name="tags-rename"),
     path("v1/deletions", views.DeletionsView.as_view(), name="deletions"),
     path("v1/imports", views.ImportView.as_view(), name="imports"),
     path("v1/export", views.ExportView.as_view(), name="export"),

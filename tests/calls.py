@@ -13,6 +13,7 @@ from tests.operations import (
     NEW_GROUP,
     OPERATIONS,
     SINCE,
+    URL,
     USER_GROUP,
     USER_GROUP_TOKEN,
     Existing,
@@ -55,6 +56,7 @@ PLACES = {
 keys in the answer.
 """
 
+STALE = {"url": URL, "tags_remove": ["A"], "if_match": '"0"'}
 GROUPS = [
     valid("create_user_group", 201),
     valid("update_user_group"),
@@ -98,12 +100,15 @@ BOOKMARKS = [
     valid("move_bookmarks", collection=None),
     valid("delete_bookmarks", ids=["unknown"]),
     valid("create_bookmarks", bookmarks=[valid("create_bookmark").body, {"url": "a"}]),
+    valid("create_bookmarks", bookmarks=[{"url": URL, "tags_add": ["A"]}, STALE]),
     valid("lookup_bookmarks"),
     valid("list_bookmarks"),
     valid("import_bookmarks"),
     valid("export_bookmarks"),
     valid("delete_bookmark"),
     valid("delete_collection"),
+    valid("list_tags"),
+    valid("rename_tag"),
     valid("list_deletions"),
 ]
 CALLS = GROUPS + BOOKMARKS

@@ -343,6 +343,12 @@ OPERATIONS = {
         object_in_path=COLLECTION,
         takes_if_match=True,
     ),
+    "list_tags": Operation(
+        "GET", "bookmarks:tags", filters={"prefix": "T", "limit": 200}, is_costly=True
+    ),
+    "rename_tag": Operation(
+        "POST", "bookmarks:tags-rename", {"tag": "tag", "to": "New"}, is_costly=True
+    ),
     "list_deletions": Operation("GET", "bookmarks:deletions", query={"since": SINCE}),
     "import_bookmarks": Operation(
         "POST",

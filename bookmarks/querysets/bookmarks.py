@@ -9,7 +9,7 @@ from bookmarks import web_url
 from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
 from usergroups.models import UserGroup
 
-from .bulk_writes import BatchManager
+from .tags import TagManager
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, BookmarkFields
@@ -25,7 +25,7 @@ class TooManyFound(Exception):
     """More than MAX_FOUND ids belong to URLs."""
 
 
-class BookmarkManager(BatchManager):
+class BookmarkManager(TagManager):
     """Reads and writes the bookmarks of a user group."""
 
     changeable = frozenset(

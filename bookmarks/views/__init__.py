@@ -22,6 +22,7 @@ from .deletions import DeletionsView
 from .exports import ExportView
 from .imports import ImportView
 from .own_token import DescribeAccessTokenView, RotateAccessTokenView
+from .tags import TagRenameView, TagsView
 
 __all__ = [
     "AccessTokenBatchRevocationView",
@@ -44,5 +45,7 @@ __all__ = [
     "ExportView",
     "ImportView",
     "RotateAccessTokenView",
+    "TagRenameView",
+    "TagsView",
     "TeamAccessTokensView",
 ]

@@ -133,6 +133,8 @@ STATEMENTS = {
         "event",
         "deletion",
     ],
+    "list_tags": [OF_GROUP, "tags"],
+    "rename_tag": [OF_GROUP, "bookmarks with the tag"],
     "list_deletions": [OF_GROUP, "page"],
     "import_bookmarks": [OF_GROUP, "insert", "event"],
     "export_bookmarks": [

@@ -252,6 +252,7 @@ def test_every_parameter_but_a_cursor_has_an_example(document):
         "list_team_access_tokens",
         "list_bookmarks",
         "list_collections",
+        "list_tags",
         "list_deletions",
     ],
 )

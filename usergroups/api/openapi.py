@@ -282,7 +282,7 @@ class OperationSchema(AutoSchema):
 
         Of several components with one name, all but the first have a number.
         """
-        name = f"Usergroups{class_name(name)}"
+        name = f"Api{class_name(name)}"
         for number in count(2):
             component = ResolvedComponent(name, kind, value, OperationSchema)  # type: ignore[no-untyped-call]
             self.registry.register_on_missing(component)

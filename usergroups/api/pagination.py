@@ -261,20 +261,29 @@ class KeysetPagination(BasePagination):
         if oldest_first:
             self.until = getattr(self.cursor, "until", None) or timezone.now()
         limit = min(query.get("limit", self.default_limit), self.max_limit)
-        names = self.searched.get(self.time_field, ())
-        search = {name: query[name] for name in names if name in query}
-        ordered = self._ordered(queryset)
-        if search:
-            found = ordered.filter(*conditions(view, search))
-            items, after = self._search(ordered, found, limit, search)
-        else:
-            items, after = self._select(ordered, limit, self.size)
+        items, after = self.read(queryset, view, limit)
         before = self._position_before_page(items, after)
         if backwards:
             items.reverse()
         self.next = before if backwards else after
         self.previous = after if backwards else before
         return items
+
+    def read(
+        self, queryset: QuerySet[M], view: "ListMixin", limit: int
+    ) -> tuple[list[M], Position | None]:
+        """Return the rows of the page in the order in which they are read, and
+        the position at which the page after them begins, or None if no row
+        follows.
+        """
+        query = view.validated_data
+        names = self.searched.get(self.time_field, ())
+        search = {name: query[name] for name in names if name in query}
+        ordered = self._ordered(queryset)
+        if not search:
+            return self._select(ordered, limit, self.size)
+        found = ordered.filter(*conditions(view, search))
+        return self._search(ordered, found, limit, search)
 
     def links(self) -> dict[str, str | None]:
         """Return the URLs of the next and the previous page, and the cursor of
@@ -319,7 +328,7 @@ class KeysetPagination(BasePagination):
         if self.cursor is None:
             return None
         if items:
-            return self._position(items[0])
+            return self.position(items[0])
         # A search found nothing in the rows that it scanned.
         if after is not None:
             return after
@@ -346,7 +355,7 @@ class KeysetPagination(BasePagination):
             items = list(ordered[:number]) if number else []
         if not (items and has_more):
             return items, None
-        return items, self._position(items[-1])
+        return items, self.position(items[-1])
 
     def _search(
         self,
@@ -383,7 +392,7 @@ class KeysetPagination(BasePagination):
         """Return the ``size`` of a row that a search by these filters finds."""
         return self.size
 
-    def _position(self, item: M) -> Position:
+    def position(self, item: M) -> Position:
         return getattr(item, self.time_field), getattr(item, self.key)
 
     def _cursor_at(self, position: Position | None, backwards: bool) -> str | None:

@@ -6,7 +6,7 @@ these rows.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, cast
 
@@ -60,6 +60,24 @@ def size_of_results(
     for key, lengths_by_name in written.items():
         sizes[key] += lengths_by_name.total()
     return sum(sizes[key] for key in keys)
+
+
+def pages(rows: Any, size: int, order: Sequence[str] = ()) -> Iterator[list[Any]]:
+    """Yield the rows of a queryset in pages from the oldest to the newest, but
+    in the given order before. Several pages may only have rows with the same
+    values of it.
+
+    Named tuples of values must have ``created_at`` and ``pk``.
+    """
+    rows = following = rows.order_by(*order, "created_at", "pk")
+    while page := list(following[:size]):
+        yield page
+        if len(page) < size:
+            return
+        last = (page[-1].created_at, page[-1].pk)
+        following = rows.filter(
+            compare_positions(rows.model, ("created_at", "id"), last, GreaterThan)
+        )
 
 
 class RowValue(Func):
