@@ -43,7 +43,7 @@ from bookmarks.querysets.unique_keys import NO_COLLECTION, UniqueKey
 from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER
 from usergroups.api.call_limits import Deadline, TimeLimitExceeded
-from usergroups.db.retry import retry_on_conflict
+from usergroups.db.retry import ConflictingWrite, retry_on_conflict
 from usergroups.events import MAX_TEXT, Event, Kind, record_events
 from usergroups.models import UserGroup
 
@@ -54,6 +54,9 @@ logger = logging.getLogger(__name__)
 MAX_MEMORY = 1024 * 1024  # bytes; a larger file is kept on the disk
 
 ROWS_PER_TRANSACTION = 1000
+# An import that updates more chunks analyses the table first. If PostgreSQL's
+# statistics miss the user group, it reads all of its bookmarks for each chunk.
+CHUNKS_WITHOUT_ANALYZE = 10
 # Records that cannot be stored. A ZIP of 4 kB may contain millions of them.
 MAX_REFUSED = 100_000
 
@@ -148,8 +151,12 @@ def store(
     # Rows are read before any row is locked, because the file may be a slow
     # pipe.
     chunk: list[Row] = []
+    chunks = 0
     try:
         while _read_chunk(rows, chunk, report, deadline):
+            chunks += 1
+            if update and chunks == CHUNKS_WITHOUT_ANALYZE:
+                Bookmark.objects.db_manager(using).analyze()
             counts = retry_on_conflict(
                 partial(_store, user_group, chunk, collection, update, using), using
             )
@@ -205,22 +212,25 @@ def _store(
             changes, dropped = merge(distinct[key], _changes(values))
             distinct[key].update(changes)
             dropped_tags += dropped
+    stored = Bookmark.objects.db_manager(using)
+    updated = 0
+    if update:
+        changes_by_key = {key: _changes(values) for key, values in distinct.items()}
+        existing, updated, dropped = stored.update_by_unique_key(
+            user_group, changes_by_key
+        )
+        dropped_tags += dropped
+        for key in existing:
+            del distinct[key]
     now = timezone.now()
     new = [
         {**values, "created_at": values["created_at"] or now}
         for values in distinct.values()
     ]
-    stored = Bookmark.objects.db_manager(using)
     created = stored.insert_missing(user_group, new, now)
-    updated = 0
-    if update:
-        existing = {
-            key: _changes(values)
-            for key, values in distinct.items()
-            if values["id"] not in created
-        }
-        updated, dropped = stored.update_by_unique_key(user_group, existing)
-        dropped_tags += dropped
+    # Another transaction has just created some, which are to be updated.
+    if update and len(created) < len(new):
+        raise ConflictingWrite
     return {
         "created": len(created),
         "updated": updated,

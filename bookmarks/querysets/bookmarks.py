@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
 
 from bookmarks import web_url
-from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
+from usergroups.db.retry import ConflictingWrite, retry_on_conflict
 from usergroups.models import UserGroup
 
 from .tags import TagManager
@@ -50,7 +50,7 @@ class BookmarkManager(TagManager):
                 return bookmark, True
             existing = bookmarks.find_by_unique_key(user_group, bookmark.unique_key)
             if existing is None:
-                raise ConflictingRowDeleted
+                raise ConflictingWrite
             return existing, False
 
         # It writes with a single statement.

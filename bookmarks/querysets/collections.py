@@ -16,7 +16,7 @@ from bookmarks.owned_rows import (
 )
 from usergroups import signals
 from usergroups.db.announcements import announce
-from usergroups.db.retry import ConflictingRowDeleted, retry_on_conflict
+from usergroups.db.retry import ConflictingWrite, retry_on_conflict
 from usergroups.events import Kind, events_about, is_call, record_events
 from usergroups.models import UserGroup
 
@@ -106,7 +106,7 @@ class CollectionManager(PublicIdManager["Collection"]):
         distinct, by name, and those that were created.
 
         Create the missing ones, dated in the order of ``names``. Call this in
-        a transaction. Raises ConflictingRowDeleted if another transaction
+        a transaction. Raises ConflictingWrite if another transaction
         creates one of the collections and then deletes it.
         """
         named = self.filter(user_group=user_group, name__in=names)
@@ -122,7 +122,7 @@ class CollectionManager(PublicIdManager["Collection"]):
         created = [each for each in new if found.get(each.name) == each]
         announce(signals.created, created, self.db)
         if len(found) < len(names):
-            raise ConflictingRowDeleted
+            raise ConflictingWrite
         return found, created
 
     def _find_duplicate(

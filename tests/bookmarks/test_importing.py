@@ -5,6 +5,7 @@ update changes.
 import re
 import time
 from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
@@ -16,7 +17,12 @@ from bookmarks.models import Bookmark, Collection
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import chunks_of_two, imported, refusals  # noqa: F401
 from tests.clock import Clock
-from tests.queries import deadlock, on_another_connection, queries_of
+from tests.queries import (
+    concurrently,
+    deadlock,
+    on_another_connection,
+    queries_of,
+)
 from tests.signals import expected, recorded
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.api.call_limits import Deadline
@@ -279,8 +285,10 @@ def test_tags_are_cleaned_and_shortened(user_group, tags, stored, shortened):
     assert (report.created, report.shortened) == (1, shortened)
 
 
-@pytest.mark.parametrize(("different", "writes"), [(0, 0), (3, 1)])
-def test_an_update_takes_few_statements(user_group, different, writes):
+@pytest.mark.parametrize(("different", "statements"), [(0, 1), (3, 2)])
+def test_an_update_locks_the_bookmarks_and_writes_those_that_differ(
+    user_group, different, statements
+):
     BookmarkFactory.create_batch(5, user_group=user_group, title="Old")
     urls = Bookmark.objects.order_by("pk").values_list("url", flat=True)
     titles = ["New"] * different + ["Old"] * (5 - different)
@@ -291,11 +299,39 @@ def test_an_update_takes_few_statements(user_group, different, writes):
 
     queries = queries_of(lambda: update(user_group, *records))
 
-    kinds = [sql.split()[0] for sql in queries if "bookmarks_bookmark" in sql]
-    # Insert those that are missing, lock the others, and write those that
-    # differ.
-    assert kinds[:2] == ["INSERT", "SELECT"]
-    assert len(kinds) == 2 + writes
+    of_bookmarks = [sql for sql in queries if "bookmarks_bookmark" in sql]
+    assert of_bookmarks[0].startswith("SELECT")
+    assert len(of_bookmarks) == statements
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_update_includes_a_bookmark_that_was_created_meanwhile(user_group):
+    insert = (
+        "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, "
+        f"tags, note, created_at, updated_at) VALUES ('{uuid4()}', {user_group.pk}, "
+        f"'{URL}', sha256('{URL}'), 'Old', '', '', now(), now())"
+    )
+
+    with concurrently("INSERT", insert):
+        report = update(user_group, Record(1, URL, "New"))
+
+    assert Bookmark.objects.get().title == "New"
+    assert (report.created, report.updated) == (0, 1)
+
+
+@pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no statistics"
+)
+def test_a_large_update_analyses_the_table_once(user_group, monkeypatch):
+    monkeypatch.setattr(imports, "ROWS_PER_TRANSACTION", 1)
+    monkeypatch.setattr(imports, "CHUNKS_WITHOUT_ANALYZE", 2)
+    records = [Record(n, f"{URL}{n}") for n in range(4)]
+
+    statements = queries_of(lambda: update(user_group, *records))
+
+    kinds = [sql.split()[0] for sql in statements]
+    assert kinds.count("ANALYZE") == 1
+    assert kinds.index("ANALYZE") > kinds.index("INSERT")
 
 
 def test_each_bookmark_gets_its_own_values_exactly(user_group):
@@ -347,7 +383,7 @@ def test_each_bookmark_gets_its_own_values_exactly(user_group):
     assert announced == {row.pk: row.updated_at for row in rows}
 
 
-def test_a_bookmark_whose_url_changes_before_the_update_locks_it_is_not_updated(
+def test_a_bookmark_whose_url_changes_before_the_update_locks_it_is_kept(
     user_group, bookmark
 ):
     def change_url(execute, sql, params, many, context):
@@ -362,7 +398,7 @@ def test_a_bookmark_whose_url_changes_before_the_update_locks_it_is_not_updated(
     with connection.execute_wrapper(change_url):
         report = update(user_group, Record(1, URL, "New"))
 
-    assert (report.created, report.updated, report.existing) == (0, 0, 1)
+    assert (report.created, report.updated, report.existing) == (1, 0, 0)
     bookmark.refresh_from_db()
     assert (bookmark.url, bookmark.title) == (f"{URL}elsewhere", "Old")
 

@@ -25,7 +25,7 @@ from rest_framework.fields import get_error_detail
 from rest_framework.response import Response
 
 from usergroups.db.cascades import ProtectingError
-from usergroups.db.retry import ConflictingRowDeleted
+from usergroups.db.retry import ConflictingWrite
 
 from .strict_json import CompactJSONRenderer
 
@@ -156,7 +156,7 @@ COMMON_ANSWERS: Answers = {
     ProtectedError: Protected,
     RestrictedError: Protected,
     # Each of four attempts lost against a deletion.
-    ConflictingRowDeleted: DatabaseUnavailable,
+    ConflictingWrite: DatabaseUnavailable,
     **dict.fromkeys(DATABASE_UNAVAILABLE_ERRORS, DatabaseUnavailable),
 }
 """The answers of all views. The attribute ``errors`` of a view adds others."""

@@ -26,9 +26,9 @@ T = TypeVar("T")
 ATTEMPTS = 4
 
 
-class ConflictingRowDeleted(IntegrityError):
+class ConflictingWrite(IntegrityError):
     """Another transaction deleted a row that was in the way of an insert,
-    before it could be read.
+    before it could be read, or inserted one after it was not found.
 
     An action of ``retry_on_conflict`` raises it to be run again.
     """
