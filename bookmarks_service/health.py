@@ -3,10 +3,13 @@ requests).
 """
 
 import logging
+from concurrent.futures import Future
+from contextlib import closing
 from functools import cache
+from threading import Lock, Thread
 
 from django.apps import apps
-from django.db import Error, connection
+from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -40,21 +43,20 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 @page
 def ready(request: HttpRequest) -> HttpResponse:
-    """Respond with 503 if the database is unavailable, a migration is not
-    applied, a column is missing, or writes cannot be replicated.
+    """Respond with 503 if the database is unavailable or hangs, a migration is
+    not applied, a column is missing, or writes cannot be replicated.
 
     The log says why.
     """
+    # SQLite does not hang, and its database may be in memory.
+    check = check_in_thread if connection.vendor == "postgresql" else check_database
     try:
-        require_replication()
-        require_schema()
+        check()
     except NotReady as error:
         # The message alone says enough, without a traceback.
         logger.error("Not ready: %s", error)
         return failure_response(DatabaseUnavailable(str(error)))
     except Error as error:
-        # The database may be another one when it is available again.
-        require_schema.cache_clear()
         logger.error("Not ready: %s", first_line(error))
         return failure_response(DatabaseUnavailable())
     return JsonResponse({"success": 1}, headers=NO_STORE)
@@ -62,6 +64,58 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 class NotReady(Exception):
     """The database responds, but calls would fail or hang."""
+
+
+MAX_CHECK = 5
+"""The seconds that a check may take."""
+
+CHECKING = Lock()
+"""Held by the thread of a check. It hangs as long as the database does."""
+
+
+def check_in_thread() -> None:
+    """Run ``check_database`` in a thread of its own.
+
+    Raises NotReady if it does not end in time.
+    """
+    unresponsive = NotReady("The database does not respond.")
+    if not CHECKING.acquire(timeout=MAX_CHECK):
+        raise unresponsive
+    result: Future[None] = Future()
+    Thread(target=run_check, args=[result], daemon=True).start()
+    try:
+        result.result(MAX_CHECK)
+    except TimeoutError:
+        raise unresponsive from None
+
+
+def run_check(result: Future[None]) -> None:
+    """Run ``check_database``, set its result, and end the check."""
+    # Calls that wait for the database, such as for a node of Citus, may have
+    # all connections of the pool.
+    own = connection.copy()
+    own.settings_dict["OPTIONS"].pop("pool", None)
+    connections[DEFAULT_DB_ALIAS] = own
+    try:
+        with closing(own):
+            check_database()
+    except Exception as error:
+        result.set_exception(error)
+    else:
+        result.set_result(None)
+    finally:
+        CHECKING.release()
+
+
+def check_database() -> None:
+    """Raise NotReady, or an error of the database."""
+    try:
+        require_replication()
+        require_schema()
+    except Error:
+        # The database may be another one when it is available again.
+        require_schema.cache_clear()
+        raise
 
 
 WRITE_WAITS = """

@@ -1,5 +1,7 @@
 """The health checks for load balancers."""
 
+from threading import Event
+
 import pytest
 from django.core.management import call_command
 from django.db import OperationalError, connection
@@ -21,11 +23,11 @@ def test_a_healthy_service_answers_with_200(client, db, path):
     assert client.head(path).status_code == 200
 
 
-def test_readyz_takes_one_statement(client, db):
-    client.get("/readyz")  # checks the schema, and caches that it is complete
+def test_readyz_takes_one_statement(db):
+    health.check_database()  # caches that the schema is complete
 
     # which checks that the database answers
-    assert len(queries_of(lambda: client.get("/readyz"))) == 1
+    assert len(queries_of(health.check_database)) == 1
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
@@ -85,21 +87,39 @@ def test_readyz_fails_if_a_column_is_missing(client, caplog, change, undo, missi
     assert client.get("/readyz").status_code == 200
 
 
-def test_readyz_checks_the_columns_again_after_the_database_was_unavailable(client, db):
-    client.get("/readyz")
-    with connection.execute_wrapper(unavailable):
-        client.get("/readyz")
+def test_readyz_checks_the_columns_again_after_the_database_was_unavailable(db):
+    health.check_database()
+    with connection.execute_wrapper(unavailable), pytest.raises(OperationalError):
+        health.check_database()
 
     # one for migrations, one for columns, and one for writes that wait
-    assert len(queries_of(lambda: client.get("/readyz"))) > 1
+    assert len(queries_of(health.check_database)) > 1
 
 
 def unavailable(*args):
     raise OperationalError("connection refused\nDETAIL: a secret")
 
 
-def test_the_log_says_why_readyz_fails(client, db, caplog):
-    with connection.execute_wrapper(unavailable):
-        assert client.get("/readyz").status_code == 503
+def test_the_log_says_why_readyz_fails(client, db, caplog, monkeypatch):
+    monkeypatch.setattr(health, "require_replication", unavailable)
+
+    assert client.get("/readyz").status_code == 503
 
     assert caplog.messages[0] == "Not ready: OperationalError: connection refused"
+
+
+@pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no server that may hang"
+)
+@pytest.mark.django_db(transaction=True)
+def test_readyz_fails_as_long_as_the_database_hangs(client, caplog, monkeypatch):
+    responds = Event()
+    with monkeypatch.context() as patch:
+        patch.setattr(health, "require_replication", responds.wait)
+        patch.setattr(health, "MAX_CHECK", 0)
+        statuses = [client.get("/readyz").status_code for _ in range(2)]
+    responds.set()
+
+    assert statuses == [503, 503]
+    assert caplog.messages[0] == "Not ready: The database does not respond."
+    assert client.get("/readyz").status_code == 200
