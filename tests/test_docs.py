@@ -139,19 +139,20 @@ def test_the_example_of_calls_is_tested_code():
 
 
 @pytest.mark.parametrize(
-    "heading",
+    ("name", "heading"),
     [
-        "Signals",
-        "Languages in paths",
-        "Change the views",
-        "Views of your own",
-        "Tokens of your own",
-        "Dashboards",
+        ("plug-in", "Mount the URLs"),
+        ("plug-in", "Signals"),
+        ("plug-in", "Test your project"),
+        ("customize", "Change the views"),
+        ("customize", "Views of your own"),
+        ("customize", "Tokens of your own"),
+        ("customize", "Dashboards"),
     ],
 )
-def test_the_examples_for_a_host_project_are_code_of_the_tested_host(heading):
+def test_the_examples_for_a_host_project_are_code_of_the_tested_host(name, heading):
     code_of_the_host = source_of("tests/host/notes").replace("tests.host.", "")
-    examples = blocks(section("plug-in", heading), "python")
+    examples = blocks(section(name, heading), "python")
 
     assert examples
     for paragraph in "\n".join(examples).split("\n\n"):

@@ -91,7 +91,7 @@ def call(api_client, api_token, user_group, settings):
 
 @pytest.fixture
 def suspended(monkeypatch):
-    """Add a permission to all views, as docs/plug-in.md says."""
+    """Add a permission to all views, as docs/customize.md says."""
     monkeypatch.setattr(
         TokenView, "permission_classes", [Suspended, *TokenView.permission_classes]
     )

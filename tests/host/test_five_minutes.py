@@ -1,4 +1,4 @@
-"""Follow the steps of docs/plug-in.md: install the apps in a new project, make
+"""Follow the steps of docs/plug-in.md and docs/customize.md: install the apps in a new project, make
 a call, and uninstall them.
 """
 
@@ -162,7 +162,7 @@ def test_the_documented_steps_show_no_warning(server, server_log):
 
 
 def test_the_documented_steps_to_an_openapi_document_work(project):
-    in_settings, in_urls, *_ = blocks(section("plug-in", "OpenAPI"), "python")
+    in_settings, in_urls, *_ = blocks(section("customize", "OpenAPI"), "python")
     project.extend(in_settings, in_urls)
 
     project.run(

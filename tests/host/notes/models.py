@@ -7,7 +7,7 @@ from uuid import uuid4
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
-from . import history, receivers  # noqa: F401
+from . import history  # noqa: F401
 from .report_tokens import ReportToken
 
 __all__ = [

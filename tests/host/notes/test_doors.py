@@ -1,4 +1,4 @@
-"""The eight tasks of docs/plug-in.md, with the code that it quotes."""
+"""The eight tasks of docs/customize.md, with the code that it quotes."""
 
 import pytest
 from django.urls import include, path

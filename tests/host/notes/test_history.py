@@ -1,22 +1,8 @@
-"""The receivers of docs/plug-in.md."""
+"""The receiver of docs/plug-in.md."""
 
 import pytest
-from django.core.cache import cache
 
 from bookmarks.models import Bookmark
-
-pytestmark = pytest.mark.django_db
-
-
-def test_a_new_bookmark_makes_a_count_forgotten(
-    user_group, django_capture_on_commit_callbacks
-):
-    cache.set(f"bookmarks-{user_group.pk}", 0)
-
-    with django_capture_on_commit_callbacks(execute=True):
-        Bookmark.objects.add(user_group=user_group, url="https://example.com/")
-
-    assert cache.get(f"bookmarks-{user_group.pk}") is None
 
 
 @pytest.mark.django_db(transaction=True)
