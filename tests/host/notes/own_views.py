@@ -1,5 +1,6 @@
 from rest_framework import generics, serializers
 from rest_framework.filters import OrderingFilter, SearchFilter
+from rest_framework.views import exception_handler
 
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.models import Bookmark
@@ -27,3 +28,16 @@ class OwnBookmarksView(generics.ListCreateAPIView):
         serializer.instance, _ = Bookmark.objects.add(
             user_group=self.request.auth.user_group, **serializer.validated_data
         )
+
+
+class PlainBookmarksView(OwnBookmarksView):
+    """The view without the policies of the host, which are those of camel
+    case.
+    """
+
+    versioning_class = None
+    throttle_classes = []
+    pagination_class = None
+
+    def get_exception_handler(self):
+        return exception_handler

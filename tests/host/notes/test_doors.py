@@ -1,47 +1,28 @@
 """The eight tasks of docs/customize.md, with the code that it quotes."""
 
-import pytest
-from django.urls import include, path
-from rest_framework.views import exception_handler
+import io
 
+import pytest
+from django.core.exceptions import ValidationError
+from django.urls import include, path
+
+from bookmarks.files import read
 from bookmarks.models import Bookmark
 from bookmarks.testing import AccessTokenFactory, BookmarkFactory
 from bookmarks.views import BookmarkAPIView
 from tests.answers import errors
+from tests.bookmarks.imports import imported
 from tests.host.notes import configuration, jobs, limited_views, own_views
-from usergroups.testing import client_with
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__)]
 
 
-class OwnBookmarksView(own_views.OwnBookmarksView):
-    """Without the policies of the host, which are those of camel case."""
-
-    versioning_class = None
-    throttle_classes = []
-    pagination_class = None
-
-    def get_exception_handler(self):
-        return exception_handler
-
-
 urlpatterns = [
-    path("own", OwnBookmarksView.as_view()),
+    path("own", own_views.PlainBookmarksView.as_view()),
     path("v1/bookmarks", limited_views.LimitedBookmarksView.as_view()),
     path("", include("bookmarks.urls")),
 ]
 URL = {"url": "https://a/"}
-
-
-@pytest.fixture
-def token():
-    return AccessTokenFactory(recently_used=True)
-
-
-@pytest.fixture
-def client(token):
-    """Return a client with the access token."""
-    return client_with(token)
 
 
 @pytest.fixture
@@ -63,14 +44,14 @@ def configured(monkeypatch):
 
 
 @pytest.mark.usefixtures("configured")
-def test_a_field_is_in_each_answer_and_can_be_sent_back(client):
-    created = client.post("/v1/bookmarks", URL).json()["bookmark"]
+def test_a_field_is_in_each_answer_and_can_be_sent_back(token_client):
+    created = token_client.post("/v1/bookmarks", URL).json()["bookmark"]
     item = f"/v1/bookmarks/{created['id']}"
 
-    read = client.get(item).json()["bookmark"]
-    [listed] = client.get("/v1/bookmarks").json()["bookmarks"]
-    batch = client.post("/v1/bookmarks/batch", {"bookmarks": [read]})
-    changed = client.patch(item, {**read, "title": "New"})
+    read = token_client.get(item).json()["bookmark"]
+    [listed] = token_client.get("/v1/bookmarks").json()["bookmarks"]
+    batch = token_client.post("/v1/bookmarks/batch", {"bookmarks": [read]})
+    changed = token_client.patch(item, {**read, "title": "New"})
 
     assert created["is_secure"] is True
     assert read == created
@@ -79,20 +60,21 @@ def test_a_field_is_in_each_answer_and_can_be_sent_back(client):
     assert changed.json()["bookmark"]["title"] == "New"
 
 
-def test_a_declared_filter_is_applied(client, token):
+def test_a_declared_filter_is_applied(token_client, token):
     for title in ("one", "two"):
         BookmarkFactory(user_group=token.user_group, title=title)
 
-    response = client.get("/v1/bookmarks", {"title": "two"})
+    response = token_client.get("/v1/bookmarks", {"title": "two"})
 
     assert [found["title"] for found in response.json()["bookmarks"]] == ["two"]
 
 
-def test_pages_have_the_limits_of_the_host(client, token):
+def test_pages_have_the_limits_of_the_host(token_client, token):
     BookmarkFactory.create_batch(51, user_group=token.user_group)
 
     pages = [
-        client.get("/v1/bookmarks", query).json() for query in ({}, {"limit": 200})
+        token_client.get("/v1/bookmarks", query).json()
+        for query in ({}, {"limit": 200})
     ]
 
     assert [len(page["bookmarks"]) for page in pages] == [20, 50]
@@ -109,26 +91,56 @@ def test_pages_have_the_limits_of_the_host(client, token):
         ("POST", "/v1/bookmarks/lookup"),
     ],
 )
-def test_a_permission_guards_all_bookmarks(client, monkeypatch, method, path):
+def test_a_permission_guards_all_bookmarks(token_client, monkeypatch, method, path):
     monkeypatch.setattr(
         configuration.DuringTheDay, "has_permission", lambda *args: False
     )
 
-    assert errors(client.generic(method, path), 403) == [(None, "at_night")]
+    assert errors(token_client.generic(method, path), 403) == [(None, "at_night")]
 
 
-def test_a_throttle_counts_the_posts_of_a_group(client):
-    statuses = [client.post("/v1/bookmarks", URL).status_code for _ in range(6)]
+def test_a_throttle_counts_the_posts_of_a_group(token_client):
+    statuses = [token_client.post("/v1/bookmarks", URL).status_code for _ in range(6)]
 
     assert statuses == [201, 200, 200, 200, 200, 429]
-    assert client.get("/v1/bookmarks").status_code == 200
+    assert token_client.get("/v1/bookmarks").status_code == 200
+
+
+REFUSED = {"url": "https://refused.example/"}
 
 
 @pytest.mark.usefixtures("configured")
-def test_the_urls_of_some_hosts_are_refused(client):
-    response = client.post("/v1/bookmarks", {"url": "https://refused.example/"})
+def test_the_urls_of_some_hosts_are_refused_in_calls_and_batches(token_client, token):
+    bookmark = BookmarkFactory(user_group=token.user_group, **URL)
+    items = [{"url": "https://b/"}, REFUSED, {"url": "unknown"}]
 
-    assert errors(response) == [("url", "refused_host")]
+    created = token_client.post("/v1/bookmarks", REFUSED)
+    changed = token_client.patch(f"/v1/bookmarks/{bookmark.pk}", REFUSED)
+    results = token_client.post("/v1/bookmarks/batch", {"bookmarks": items}).json()[
+        "results"
+    ]
+
+    assert errors(created) == errors(changed) == [("url", "refused_host")]
+    assert [result["status"] for result in results] == [201, 400, 400]
+    assert results[1]["errors"] == [
+        {"code": "refused_host", "detail": "This host is refused.", "attr": "url"}
+    ]
+    urls = Bookmark.objects.values_list("url", flat=True)
+    assert {*urls} == {"https://a/", "https://b/"}
+
+
+@pytest.mark.usefixtures("configured")
+def test_the_urls_of_some_hosts_are_refused_in_imports_and_code(user_group):
+    file = io.BytesIO(b"url\nhttps://refused.example/\nhttps://a/\n")
+
+    report = imported(user_group, read(file, "csv"))
+    with pytest.raises(ValidationError, match="This host is refused"):
+        Bookmark.objects.add(user_group=user_group, **REFUSED)
+
+    assert (report.created, report.refused) == (1, 1)
+    [refusal] = report.refusals
+    assert refusal.reason == "This host is refused."
+    assert Bookmark.objects.get().url == "https://a/"
 
 
 def test_a_nightly_job_adds_bookmarks_once():
@@ -142,14 +154,14 @@ def test_a_nightly_job_adds_bookmarks_once():
     assert bookmark.tags == ["daily"]
 
 
-def test_a_view_of_the_host_orders_searches_and_creates(client, token):
+def test_a_view_of_the_host_orders_searches_and_creates(token_client, token):
     for title in ("b", "a", "other"):
         BookmarkFactory(user_group=token.user_group, title=title)
     BookmarkFactory(title="a of another group")
 
-    ordered = client.get("/own", {"ordering": "title"}).json()
-    found = client.get("/own", {"search": "other"}).json()
-    created = client.post("/own", {**URL, "title": "c", "tags": ["x"]})
+    ordered = token_client.get("/own", {"ordering": "title"}).json()
+    found = token_client.get("/own", {"search": "other"}).json()
+    created = token_client.post("/own", {**URL, "title": "c", "tags": ["x"]})
 
     assert [each["title"] for each in ordered] == ["a", "b", "other"]
     assert [each["title"] for each in found] == ["other"]

@@ -9,8 +9,11 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 
+from bookmarks.views import BookmarksView
 from tests.host.notes import api_urls, urls
+from tests.host.notes.configuration import DuringTheDay
 from tests.host.notes.ratings import RatingsView
+from tests.host.notes.views import RatedBookmarkSerializer
 from tests.operations import OPERATIONS
 
 pytestmark = pytest.mark.urls("tests.host.notes.urls")
@@ -71,8 +74,14 @@ def test_the_components_of_a_host_are_the_same_with_and_without_the_apps(hooks, 
     assert {name: with_the_apps[name] for name in alone} == alone
 
 
+class ChangedView(BookmarksView):
+    serializer_class = RatedBookmarkSerializer
+    permission_classes = [*BookmarksView.permission_classes, DuringTheDay]
+
+
 def test_a_view_that_the_host_has_changed_is_described_with_the_changes():
-    whole = document(WITHOUT_HOOKS, api_urls.urlpatterns)
+    changed = path("links/v1/bookmarks", ChangedView.as_view())
+    whole = document(WITHOUT_HOOKS, [changed, *api_urls.urlpatterns])
     schemas = whole["components"]["schemas"]
     operation = whole["paths"]["/links/v1/bookmarks"]["post"]
 
@@ -86,7 +95,7 @@ def test_a_view_that_the_host_has_changed_is_described_with_the_changes():
     assert schemas["NotesRatedBookmark"]["properties"]["id"]["example"]
     forbidden = operation["responses"]["403"]["$ref"].rpartition("/")[2]
     described = whole["components"]["responses"][forbidden]["description"]
-    assert described.endswith("Codes: `insufficient_scope`, `plan_required`.")
+    assert described.endswith("Codes: `at_night`, `insufficient_scope`.")
 
 
 def test_a_view_that_takes_the_place_of_another_is_described_alone():

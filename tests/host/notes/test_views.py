@@ -1,5 +1,5 @@
-"""The examples of docs/plug-in.md: views that a host has changed, a kind of
-token of its own, and a dashboard.
+"""The examples of docs/customize.md: a view that a host has changed, a kind
+of token of its own, and a dashboard.
 """
 
 import pytest
@@ -8,11 +8,9 @@ from factory import SubFactory
 
 from bookmarks.models import Bookmark
 from tests.admin.actions import act, issue, secrets_on, url
-from tests.answers import bookmark_json, detail, errors, user_group_json
-from tests.bookmarks.factories import AccessTokenFactory
+from tests.answers import errors
 from tests.conftest import Caller
 from tests.host.notes.models import Rating, ReportToken
-from tests.host.notes.views import BookmarksThrottle
 from tests.usergroups.factories import TeamFactory, TokenFactory, UserGroupFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.host.notes.urls")]
@@ -24,74 +22,8 @@ BODY = {"url": "https://Example.com/a"}
 
 
 @pytest.fixture
-def access_token():
-    return AccessTokenFactory(
-        user_group__properties={"plan": "pro"}, recently_used=True
-    )
-
-
-@pytest.fixture
-def create_bookmark(api_client, access_token):
-    return Caller(api_client, "POST", "/links/v1/bookmarks", "Bearer", access_token)
-
-
-def test_the_answer_has_the_field_of_the_host(create_bookmark, access_token):
-    response = create_bookmark(BODY)
-
-    assert response.status_code == 201
-    assert response.json() == {
-        "success": 1,
-        "user_group": user_group_json(access_token.user_group),
-        "bookmark": {**bookmark_json(Bookmark.objects.get()), "is_secure": True},
-    }
-    assert response["Location"] == f"/links/v1/bookmarks/{Bookmark.objects.get().pk}"
-
-
-def test_the_permission_of_the_host_refuses_a_call(create_bookmark, access_token):
-    access_token.user_group.properties = None
-    access_token.user_group.save()
-
-    response = create_bookmark(BODY)
-
-    assert errors(response, 403) == [(None, "plan_required")]
-    assert detail(response) == "Bookmarks are part of the plan pro."
-    assert not Bookmark.objects.exists()
-
-
-def test_the_throttle_of_the_host_limits_the_calls(create_bookmark, monkeypatch):
-    monkeypatch.setattr(BookmarksThrottle, "rate", "2/day")
-
-    first = create_bookmark(BODY)
-    create_bookmark(BODY)
-    third = create_bookmark(BODY)
-
-    assert first["RateLimit-Policy"] == '"bookmarks";q=2;w=86400'
-    assert errors(third, 429) == [(None, "throttled")]
-
-
-def test_the_results_of_a_batch_have_the_field_of_the_host(api_client, access_token):
-    create_bookmarks = Caller(
-        api_client, "POST", "/links/v1/bookmarks/batch", "Bearer", access_token
-    )
-
-    created, invalid = create_bookmarks(
-        {"bookmarks": [BODY, {"url": "example.com"}]}
-    ).json()["results"]
-
-    bookmark = {**bookmark_json(Bookmark.objects.get()), "is_secure": True}
-    assert created == {
-        "status": 201,
-        "success": 1,
-        "changed": True,
-        "updated_at": bookmark["updated_at"],
-        "bookmark": bookmark,
-    }
-    assert (invalid["status"], invalid["success"]) == (400, 0)
-
-
-@pytest.fixture
-def rate_bookmark(api_client, access_token):
-    return Caller(api_client, "POST", "/ratings", "Links", access_token)
+def rate_bookmark(api_client, token):
+    return Caller(api_client, "POST", "/ratings", "Links", token)
 
 
 def test_a_field_of_the_host_is_stored_with_the_bookmark(rate_bookmark):
@@ -112,9 +44,9 @@ def test_an_error_of_a_field_of_the_host_stores_nothing(rate_bookmark):
 
 
 def test_a_view_of_the_host_has_its_own_scheme_and_methods(
-    rate_bookmark, api_client, access_token
+    rate_bookmark, api_client, token
 ):
-    as_bearer = Caller(api_client, "POST", "/ratings", "Bearer", access_token)
+    as_bearer = Caller(api_client, "POST", "/ratings", "Bearer", token)
 
     response = as_bearer({**BODY, "stars": 5})
 
