@@ -43,6 +43,7 @@ LONGEST = (
 """
 
 SLOW = (
+    # servers, browsers, clients and other programs
     "tests/benchmarks/",
     "tests/bookmarks_service/",
     "tests/citus/",
@@ -53,9 +54,20 @@ SLOW = (
     "tests/bookmarks/test_browser_imports",
     "tests/test_packaging",
     "tests/test_docs",
+    "tests/test_translations",
+    # searches
+    "tests/admin/test_hostile",
+    "tests/bookmarks/test_file_costs",
+    "tests/bookmarks/test_fuzz_files",
+    # thousands of rows, and all migrations
+    "tests/admin/test_csv_lists.py::test_the_file_has_at_most",
+    "tests/admin/test_lists.py::test_a_search_reads_only",
+    "tests/admin/test_lists.py::test_the_newest",
+    "tests/admin/test_bookmarks.py::test_thousands",
+    "tests/test_migrations",
 )
-"""The beginnings of the node ids of the tests that start servers, browsers,
-clients and other programs, or search.
+"""The beginnings of the node ids of the tests that take seconds, because of
+what the comments say.
 """
 
 

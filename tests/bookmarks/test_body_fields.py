@@ -63,13 +63,14 @@ def call(api_client, user_group):
     ("name", "field"), [(name, field) for name in FIELDS for field in FIELDS[name]]
 )
 def test_a_value_that_cannot_be_stored_is_the_error_of_its_field(
-    call, valid_body, name, field, unstorable
+    api_client, user_group, valid_body, name, field
 ):
-    text, code = unstorable
+    call = caller(api_client, user_group, name)
 
-    response = call(name, with_value({**valid_body, field: "VALUE"}, text))
+    for text, code in UNSTORABLE.values():
+        response = call(with_value({**valid_body, field: "VALUE"}, text))
 
-    assert errors(response) == [(field, code)]
+        assert errors(response) == [(field, code)]
 
 
 @pytest.mark.parametrize(
