@@ -23,7 +23,6 @@ from usergroups.api.call_limits import (
     TooManyCalls,
 )
 from usergroups.models import UserGroup
-from usergroups.views import UserGroupView
 
 LARGE = 64 * 1024  # bytes; a larger body makes any call costly
 
@@ -87,11 +86,9 @@ def test_calls_of_other_owners_go_on(any_operation, in_progress):
     assert not is_throttled(any_operation())
 
 
-@pytest.mark.parametrize("name", COSTLY)
-def test_a_team_has_at_most_three_costly_calls(
-    name, api_client, user_group, in_progress
-):
-    call = caller(api_client, user_group, name)
+@pytest.mark.parametrize("any_operation", COSTLY, indirect=True)
+def test_a_team_has_at_most_three_costly_calls(any_operation, in_progress):
+    call = any_operation
     in_progress(COSTLY_CALLS, team_of(call), 2)
     assert not is_throttled(call())
 
@@ -140,22 +137,17 @@ def test_the_costly_calls_of_user_groups_count_for_their_team(
     )
 
 
-@pytest.mark.parametrize("name", ONE_OF_EACH_SCHEME)
-def test_a_large_body_makes_a_call_costly(
-    name, api_client, user_group, in_progress, valid_body
-):
-    call = caller(api_client, user_group, name)
-    in_progress(COSTLY_CALLS, team_of(call), 3)
+@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_a_large_body_makes_a_call_costly(operation, in_progress):
+    in_progress(COSTLY_CALLS, team_of(operation), 3)
 
-    assert call(b"{}".ljust(LARGE)).status_code == 400  # It was read.
-    assert is_throttled(call(b"{}".ljust(LARGE + 1), **{"wsgi.input": Unread()}))
+    assert operation(b"{}".ljust(LARGE)).status_code == 400  # It was read.
+    assert is_throttled(operation(b"{}".ljust(LARGE + 1), **{"wsgi.input": Unread()}))
 
 
-@pytest.mark.parametrize("name", ONE_OF_EACH_SCHEME)
-def test_a_body_of_unknown_size_makes_a_call_costly(
-    name, api_client, user_group, in_progress
-):
-    call = caller(api_client, user_group, name)
+@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
+def test_a_body_of_unknown_size_makes_a_call_costly(operation, in_progress):
+    call = operation
     chunked = {"CONTENT_LENGTH": None, "wsgi.input_terminated": True}
     in_progress(COSTLY_CALLS, team_of(call), 2)
     answered = call(b"", **chunked, **{"wsgi.input": BytesIO(b"{}".ljust(LARGE + 1))})
@@ -165,15 +157,6 @@ def test_a_body_of_unknown_size_makes_a_call_costly(
 
     assert answered.status_code == 400
     assert is_throttled(refused)
-
-
-@pytest.mark.usefixtures("in_progress")
-@pytest.mark.parametrize(("body", "status"), [({"user_groups": []}, 200), ({}, 400)])
-def test_a_call_counts_until_it_is_answered(body, status, api_client, user_group):
-    """The fixture ``in_progress`` checks at its end that no call is counted."""
-    call = caller(api_client, user_group, "put_user_groups")
-
-    assert call(body).status_code == status
 
 
 @pytest.mark.usefixtures("in_progress")
@@ -206,16 +189,6 @@ def test_authentication_and_permission_come_first(api_client, user_group, in_pro
 
     assert error_code(call(HTTP_AUTHORIZATION=None), 401) == "not_authenticated"
     assert error_code(call(), 403) == "insufficient_scope"
-
-
-def test_a_subclass_can_declare_more_calls_costly(
-    api_client, user_group, in_progress, monkeypatch
-):
-    monkeypatch.setattr(UserGroupView, "costly_methods", ("GET",))
-    in_progress(COSTLY_CALLS, user_group.team_id, 3)
-
-    assert is_throttled(caller(api_client, user_group, "get_user_group")())
-    assert not is_throttled(caller(api_client, user_group, "delete_user_group")())
 
 
 # Waiting

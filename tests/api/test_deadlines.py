@@ -16,12 +16,6 @@ from usergroups.api.requests import APIRequest
 pytestmark = pytest.mark.database_independent
 
 
-def test_a_deadline_passes_after_its_seconds():
-    deadline = Deadline(3, Clock())
-
-    assert [deadline.has_passed() for _ in range(4)] == [False, False, True, True]
-
-
 def test_items_end_with_an_error_at_the_deadline():
     received = []
 

@@ -12,7 +12,6 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.authentication import BaseAuthentication, BasicAuthentication
 from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny, BasePermission
-from rest_framework.serializers import Serializer, SerializerMethodField
 from rest_framework.throttling import BaseThrottle, UserRateThrottle
 
 from tests.answers import detail, error_code, errors
@@ -59,13 +58,6 @@ class RefuseAll(BaseThrottle):
 class AuthenticateAnyone(BaseAuthentication):
     def authenticate(self, request):
         return User(username="user"), None
-
-
-class RequestAndViewSerializer(Serializer):
-    path = SerializerMethodField()
-
-    def get_path(self, fields):
-        return f"{self.context['request'].path} {type(self.context['view']).__name__}"
 
 
 @pytest.fixture
@@ -176,12 +168,6 @@ def test_the_throttles_of_rest_framework_work(call):
     assert int(second["Retry-After"]) > 0
     # This throttle has no waiting time.
     assert call(throttle_classes=[RefuseAll])["Retry-After"] == "1"
-
-
-def test_serializers_know_the_request_and_the_view(call):
-    assert call(response_serializers={"PUT": RequestAndViewSerializer}).json() == {
-        "path": "/host HostView"
-    }
 
 
 class Archived(APIException):

@@ -26,70 +26,57 @@ LISTS = {
     "list_user_groups": (
         "user_groups",
         "provided_id",
-        lambda group, time: UserGroupFactory(team=group.team, created_at=time),
-    ),
-    "list_bookmarks": (
-        "bookmarks",
-        "id",
-        lambda group, time: BookmarkFactory(user_group=group, created_at=time),
-    ),
-    "list_collections": (
-        "collections",
-        "id",
-        lambda group, time: CollectionFactory(user_group=group, created_at=time),
-    ),
-    "list_user_groups?updated_since=2000-01-01T00:00:00Z": (
-        "user_groups",
-        "provided_id",
         lambda group, time: UserGroupFactory(
             team=group.team, created_at=time, updated_at=time
         ),
     ),
-    "list_bookmarks?updated_since=2000-01-01T00:00:00Z": (
+    "list_bookmarks": (
         "bookmarks",
         "id",
         lambda group, time: BookmarkFactory(
             user_group=group, created_at=time, updated_at=time
         ),
     ),
-    "list_bookmarks?updated_since=2000-01-01T00:00:00Z&q=example": (
-        "bookmarks",
-        "id",
-        lambda group, time: BookmarkFactory(
-            user_group=group, created_at=time, updated_at=time
-        ),
-    ),
-    "list_collections?updated_since=2000-01-01T00:00:00Z": (
+    "list_collections": (
         "collections",
         "id",
         lambda group, time: CollectionFactory(
             user_group=group, created_at=time, updated_at=time
         ),
     ),
-    "list_deletions?since=2000-01-01T00:00:00Z": (
+    "list_deletions": (
         "deletions",
         "id",
         lambda group, time: DeletionFactory(user_group=group, deleted_at=time),
     ),
-    "list_user_groups?name=Group": (
-        "user_groups",
-        "provided_id",
-        lambda group, time: UserGroupFactory(team=group.team, created_at=time),
-    ),
 }
-"""Each operation, with filters, and the name of its list, the field that
-identifies an item, and a function that creates a row.
+"""By operation, the name of its list, the field that identifies an item, and a
+function that creates a row.
 """
+
+PATHS = [
+    "list_user_groups",
+    "list_user_groups?name=Group",
+    "list_user_groups?updated_since=2000-01-01T00:00:00Z",
+    "list_bookmarks",
+    "list_bookmarks?updated_since=2000-01-01T00:00:00Z",
+    "list_bookmarks?updated_since=2000-01-01T00:00:00Z&q=example",
+    "list_collections",
+    "list_collections?updated_since=2000-01-01T00:00:00Z",
+    "list_deletions?since=2000-01-01T00:00:00Z",
+]
+"""The operations, with filters."""
 
 
 class Listing:
     """A list of the API: its pages, and the rows on them."""
 
-    def __init__(self, call, user_group, name):
-        self.call = call
+    def __init__(self, api_client, user_group, path):
+        operation, _, filters = path.partition("?")
+        self.call = caller(api_client, user_group, operation)
         self.user_group = user_group
-        self.name, self.key, self.create = LISTS[name]
-        self.filters = dict(parse_qsl(name.partition("?")[2]))
+        self.name, self.key, self.create = LISTS[operation]
+        self.filters = dict(parse_qsl(filters))
 
     def page(self, link="?"):
         """Return the page that a link leads to.
@@ -120,13 +107,12 @@ class Listing:
         return str(getattr(self.create(self.user_group, time), self.key))
 
 
-@pytest.fixture(params=LISTS)
+@pytest.fixture(params=PATHS)
 def listing(request, api_client, user_group, settings):
     settings.USERGROUPS_DELETION_RETENTION_DAYS = 36_500
     # so that ``user_group`` is not in the list of user groups
     UserGroup.objects.update(environment="Testing")
-    operation = request.param.partition("?")[0]
-    return Listing(caller(api_client, user_group, operation), user_group, request.param)
+    return Listing(api_client, user_group, request.param)
 
 
 def test_rows_with_the_same_time_are_listed_exactly_once(listing):

@@ -107,11 +107,6 @@ def test_depth_is_counted_outside_strings(value, other):
         loads("".join(["[", *deepest, "]"]).encode())
 
 
-def test_a_bracket_in_a_string_does_not_hide_depth():
-    with pytest.raises(ValueError, match="deeper than 64"):
-        loads(b'["]]]]]]]]", ' + b"[" * MAX_DEPTH + b"]" * MAX_DEPTH + b"]")
-
-
 @given(number=st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_is_read_as_exactly_as_python_reads_it(number):
     assert loads(repr([number]).encode()) == [number]
