@@ -39,24 +39,9 @@ class AccessTokenView(TokenView):
         TooManyDependants: TooLargeToDelete,
     }
 
-    collection: Collection | None = None
-    """The collection to which a field of the request refers."""
-
     @cached_property
     def user_group(self) -> UserGroup:
         return cast(AccessToken, self.request.auth).user_group
-
-    def get_collection(self, public_id: str) -> Collection:
-        """Return the user group's collection with this id, to which a field of
-        the request refers.
-
-        Raises InvalidCollection.
-        """
-        collections = Collection.objects.on_db_for_write()
-        self.collection = collections.find_by_id(self.user_group, public_id)
-        if self.collection is None:
-            raise bookmark_errors.InvalidCollection
-        return self.collection
 
     @cached_property
     def valid_serializer(self) -> AnySerializer:
@@ -68,7 +53,11 @@ class AccessTokenView(TokenView):
         serializer = super().valid_serializer
         fields = serializer.validated_data
         if fields.get("collection") is not None:
-            fields["collection"] = self.get_collection(fields["collection"])
+            collections = Collection.objects.on_db_for_write()
+            found = collections.find_by_id(self.user_group, fields["collection"])
+            if found is None:
+                raise bookmark_errors.InvalidCollection
+            fields["collection"] = found
         return serializer
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -86,10 +75,11 @@ class AccessTokenView(TokenView):
         """Return whether the collection of the request has been deleted since
         it was read.
         """
-        if self.collection is None:
+        collection = self.validated_data.get("collection")
+        if collection is None:
             return False
         collections = Collection.objects.filter(user_group=self.user_group)
-        return not collections.for_write().contains(self.collection)
+        return not collections.for_write().contains(collection)
 
     def location_of(self, instance: Model) -> str:
         return self.path_of(instance.pk)
