@@ -56,6 +56,7 @@ class EnvironmentFilter(admin.ChoicesFieldListFilter):
 @admin.register(Team)
 class TeamAdmin(OperatorAdmin[Team]):
     list_display: tuple[str, ...] = ("name", "id_in_api")
+    fields = ("name", "notes")
     search_fields = ("name",)
     find_fields = ("name",)
     ordering = ("name",)

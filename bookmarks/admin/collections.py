@@ -27,13 +27,20 @@ class CollectionAdmin(DistributedAdmin[Collection]):
     fixed_fields = ("user_group",)
     related = ((Bookmark, "collection"),)
     readonly_fields = ("id", "created_at", "updated_at")
-    fields = ("user_group", "name", *readonly_fields)
     empty_text = _("Applications create collections with POST /v1/collections.")
     deletion_note = _(
         "The bookmarks are kept, without a collection. If bookmarks become duplicates, "
         "only the oldest is kept. It gets the tags of the others, up to 50 in all, and "
         "a title and a note of theirs if it has none."
     )
+
+    def get_fields(
+        self, request: HttpRequest, obj: Collection | None = None
+    ) -> tuple[str, ...]:
+        fields = ("user_group", "name")
+        if obj is None:
+            return fields
+        return (*fields, *self.readonly_fields)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Collection], search_term: str

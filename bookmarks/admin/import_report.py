@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from bookmarks.import_report import Report, refused_lines
+from usergroups.admin_tools.event_list import refused_file_name
 from usergroups.models import UserGroup
 
 
@@ -19,6 +20,10 @@ class DetailedReport(Report):
     def written(self) -> int:
         """How many bookmarks are new or updated."""
         return self.created + self.updated
+
+    @property
+    def refused_file_name(self) -> str:
+        return refused_file_name(self.file_name)
 
     @property
     def refused_csv(self) -> str:

@@ -85,12 +85,12 @@ class OwnerAdmin(OperatorAdmin[M]):
             if can_view(self.admin_site, request, model):
                 token_admin: Any = self.admin_site.get_model_admin(model)
                 context["tokens"] = read_tokens(token_admin, request, owner)
-            events = recent_events(self.admin_site, request, MAX_EVENTS, owner)
-            history = history_url(self.admin_site, owner)
-            identity = format_html_join(
-                " · ", "{}", [[p] for p in self.identity(owner)]
-            )
-            context |= {"events": events, "history": history, "identity": identity}
+            parts = [[part] for part in self.identity(owner) if part]
+            context |= {
+                "events": recent_events(self.admin_site, request, MAX_EVENTS, owner),
+                "history": history_url(self.admin_site, owner),
+                "identity": format_html_join(" · ", "{}", parts),
+            }
         return super().render_change_form(request, context, *args, **kwargs)
 
     def identity(self, row: Any) -> Iterable[object]:
@@ -143,5 +143,4 @@ class OwningUserGroupAdmin(OwnerAdmin[UserGroup], UserGroupAdmin):
     )
 
     def identity(self, row: Any) -> Iterable[object]:
-        parts = [self.team_link(row), self.environment_badge(row), row.provided_id]
-        return filter(None, parts)
+        return [self.team_link(row), self.environment_badge(row), row.provided_id]

@@ -89,11 +89,11 @@ ADMIN = {
     "access token": ["/admin/bookmarks/accesstoken/1/change/"],
     "add access token": ["/admin/bookmarks/accesstoken/add/"],
     "collections": ["/admin/bookmarks/collection/"],
-    "collection": ["/admin/bookmarks/collection/", "#result_list th a"],
+    "collection": ["/admin/bookmarks/collection/", "#result_list tbody th a"],
     "add collection": ["/admin/bookmarks/collection/add/"],
     "bookmarks": ["/admin/bookmarks/bookmark/"],
     "bookmarks of a user group": ["/admin/bookmarks/bookmark/?user_group__id__exact=1"],
-    "bookmark": ["/admin/bookmarks/bookmark/", "#result_list th a"],
+    "bookmark": ["/admin/bookmarks/bookmark/", "#result_list tbody th a"],
     "add bookmark": ["/admin/bookmarks/bookmark/add/"],
     "choose a user group": ["/admin/bookmarks/bookmark/add/", ".select2-selection"],
     "import": ["/admin/bookmarks/bookmark/import/?user_group=1"],
@@ -299,11 +299,13 @@ OPTIONS = {
     "rules": {"target-size": {"enabled": True}},
 }
 COLORS = {**OPTIONS, "runOnly": ["color-contrast", "link-in-text-block"]}
+# what depends on the width
+PHONE = {**COLORS, "runOnly": [*COLORS["runOnly"], "target-size", "region"]}
 
 EVERYTHING = [
     (1440, "light", OPTIONS),
     (1024, "dark", COLORS),
-    (360, "light", OPTIONS),
+    (360, "light", PHONE),
     (360, "dark", COLORS),
 ]
 """The width and the color scheme of each run of axe-core, and its options."""

@@ -272,7 +272,7 @@ def test_the_history_has_imports_with_their_refused_lines(admin_client, user_gro
 
     assert actor == "admin"
     assert text == "Imported · new: 1, refused: 1 · a.csv · Refused lines as CSV"
-    assert lines["Content-Disposition"] == 'attachment; filename="refused.csv"'
+    assert lines["Content-Disposition"] == 'attachment; filename="refused-a.csv"'
     assert lines.content.decode().splitlines() == [
         "line,url,title,reason",
         "3,x,Wrong,The URL has no scheme such as https://.",
@@ -447,7 +447,7 @@ def test_the_last_events_of_a_row_are_those_of_its_history(
 
     def kinds(*args):
         return [
-            (event.actor, event.description.partition(" ·")[0])
+            (event["actor"], event["description"].partition(" ·")[0])
             for event in recent_events(site, request, *args)
         ]
 

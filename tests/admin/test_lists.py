@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.admin.actions import log_in_with, url
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
-from tests.queries import queries_of, warm_up
+from tests.queries import warm_up
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -475,22 +475,3 @@ def test_pages_that_the_operator_may_not_open_are_not_linked(client, user_group)
         "user groups": ["Add user group"],
         "bookmarks": [],
     }
-
-
-def test_the_page_of_a_team_takes_a_query_for_each_count(admin_client):
-    group = UserGroupFactory()
-    address = url("usergroups_team_change", group.team_id)
-    few = queries_of(admin_client.get, address)
-    groups = UserGroup.objects.bulk_create(
-        UserGroup(team=group.team, provided_id=f"g{n}", name="G") for n in range(500)
-    )
-    Bookmark.objects.bulk_create(
-        Bookmark(user_group=each, url="https://example.com/") for each in groups
-    )
-
-    many = queries_of(admin_client.get, address)
-
-    # Session, user, the team, five counts, the newest API tokens, and the last
-    # events.
-    assert len(few) == len(many) == 10
-    assert Team.objects.count() == 1  # to which all rows belong

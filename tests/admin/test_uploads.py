@@ -78,12 +78,6 @@ def test_the_file_in_a_zip_is_imported(upload):
     assert "1,000 new" in upload("A.ZIP", zipped("B.CSV"))
 
 
-def test_the_file_of_a_profile_of_chrome_is_imported(upload):
-    content = b'{"roots": {"other": {"children": [{"url": "https://a/"}]}}}'
-
-    assert "<li>1 new</li>" in upload("Bookmarks", content)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
@@ -108,14 +102,6 @@ def test_a_damaged_file_is_reported_with_what_was_stored(upload):
     assert "The file cannot be read after 1 bookmarks" in page
     assert "<li>1 new</li>" in page
     assert Event.objects.get().counts["new"] == 1
-
-
-def test_the_file_in_a_zip_may_have_the_maximum_size(upload, settings):
-    settings.BOOKMARKS_MAX_IMPORT_SIZE = len(CSV) - 10
-
-    page = upload("a.zip", zipped("a.csv"))
-
-    assert f"The file in the ZIP is larger than {len(CSV) - 10} bytes." in page
 
 
 def test_the_encoding_of_a_file_can_be_named(upload):

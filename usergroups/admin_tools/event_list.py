@@ -4,7 +4,8 @@ the row.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from pathlib import PurePath
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -16,7 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
-from django.utils.http import urlencode
+from django.utils.http import content_disposition_header, urlencode
 from django.utils.text import capfirst
 from django.utils.timezone import localdate, make_aware
 from django.utils.translation import gettext
@@ -50,12 +51,9 @@ LARGE_FIELDS = (
 )
 
 
-class ShownEvent(NamedTuple):
-    """An event on another page than the list, as HTML."""
-
-    time: str | None
-    actor: str
-    description: str
+def refused_file_name(file_name: str) -> str:
+    """Return the name of the file with the refused lines of a file."""
+    return f"refused-{PurePath(file_name).stem}.csv"
 
 
 def chosen_owner(request: HttpRequest) -> str:
@@ -81,7 +79,7 @@ class ObjectFilter(admin.SimpleListFilter):
             choices.append((model._meta.label_lower, name))
         label, colon, key = self.chosen()
         if colon:
-            choices.append((f"{label}:{key}", key))
+            choices.append((f"{label}:{key}", gettext("This one")))
         return choices
 
     def chosen(self) -> tuple[str, str, str]:
@@ -206,16 +204,17 @@ class EventAdmin(OperatorListAdmin[Event]):
 
     def refused_lines_view(self, request: HttpRequest, key: str) -> HttpResponse:
         """Return the refused lines of an import as a file."""
-        lines: Any = ""
+        events = self.get_queryset(request).filter(has_refused_lines=True)
+        event = None
         if is_valid_value(Event._meta.pk, key):
-            events = self.get_queryset(request).filter(pk=key)
-            lines = events.values_list("refused_lines", flat=True).first()
-        if not lines:
+            event = events.filter(pk=key).first()
+        if event is None:
             raise Http404
+        disposition = content_disposition_header(True, refused_file_name(event.text))
         return HttpResponse(
-            lines,
+            event.refused_lines,
             content_type="text/csv; charset=utf-8",
-            headers={"Content-Disposition": 'attachment; filename="refused.csv"'},
+            headers={"Content-Disposition": disposition},
         )
 
     @admin.display(description=_("owner"))
@@ -260,9 +259,10 @@ def recent_events(
     request: HttpRequest,
     number: int,
     row: models.Model | None = None,
-) -> list[ShownEvent]:
-    """Return the last events that the user may view: all, or those of a user
-    group or team with all that belongs to it, or of another row.
+) -> list[dict[str, str | None]]:
+    """Return the time, the actor and the description, as HTML, of the last
+    events that the user may view: all, or those of a user group or team with
+    all that belongs to it, or of another row.
     """
     if not can_view(site, request, Event):
         return []
@@ -277,7 +277,11 @@ def recent_events(
             events = events.filter(model=label, keys__contains=keys_text([row.pk]))
     related = event_admin.list_select_related
     return [
-        ShownEvent(relative_time(event.at), event.actor, event_admin.description(event))
+        {
+            "time": relative_time(event.at),
+            "actor": event.actor,
+            "description": event_admin.description(event),
+        }
         for event in events.select_related(*related)[:number]
     ]
 

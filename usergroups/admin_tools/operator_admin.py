@@ -103,13 +103,12 @@ class OperatorAdmin(
         If its form has been submitted, lock the row until it is saved.
         """
         row = super().get_object(request, object_id, from_field)
-        if row is None or request.method != "POST":
-            return row
-        rows = self.get_queryset(request).filter(pk=row.pk)
+        rows = self.get_queryset(request)
         # Only a transaction can lock rows.
-        if not connections[rows.db].in_atomic_block:
+        can_lock = connections[rows.db].in_atomic_block
+        if row is None or request.method != "POST" or not can_lock:
             return row
-        return self.locked(rows, [row]).first()
+        return self.locked(rows.filter(pk=row.pk), [row]).first()
 
     def get_readonly_fields(
         self, request: HttpRequest, obj: M | None = None

@@ -97,12 +97,10 @@ class PagesAdmin(ModelAdmin[M]):
         address names.
         """
         match = request.resolver_match
-        if match is None or match.url_name is None:
-            return False
-        if "object_id" not in match.kwargs:
+        if match is None or "object_id" not in match.kwargs:
             return False
         prefix = f"{self.opts.app_label}_{self.opts.model_name}_"
-        return match.url_name.startswith(prefix)
+        return str(match.url_name).startswith(prefix)
 
     def url_of(self, page: str, *args: object) -> str:
         """Return the address of a page of this model."""
@@ -137,10 +135,7 @@ class PagesAdmin(ModelAdmin[M]):
         rows = []
         lines = []
         for row, secret, old in secrets:
-            old_link = ""
-            if old is not None:
-                old_link = self.link_to(old)
-            rows.append((secret, self.described(row), old_link))
+            rows.append((secret, self.described(row), old and self.link_to(old)))
             cells = [cell(self, row, name) for name in self.copied_columns]
             # A cell must not contain tabs or line breaks.
             cells = [" ".join(text.split()) for text in [*cells, secret]]
