@@ -12,8 +12,8 @@ from tests.usergroups.factories import (
     ApiTokenFactory,
     TeamFactory,
     UserGroupFactory,
-    hours_ago,
 )
+from usergroups.testing import hours_ago
 
 pytestmark = pytest.mark.django_db
 

@@ -25,9 +25,9 @@ from tests.usergroups.factories import (
     ApiTokenFactory,
     TeamFactory,
     UserGroupFactory,
-    hours_ago,
 )
 from usergroups.models import ApiToken
+from usergroups.testing import hours_ago
 from usergroups.tokens.admin import TokenAdmin
 
 pytestmark = pytest.mark.django_db
