@@ -364,6 +364,8 @@ def _tags(tags: Sequence[str], report: Report) -> list[str]:
     """Return the tags as they are stored, and count those that are shortened
     or dropped, or have control characters.
     """
+    if not tags:
+        return []
     cleaned = []
     for tag in tags:
         trimmed = tag.strip()

@@ -54,12 +54,8 @@ def _parse_text(text: str) -> datetime:
     # without hyphens.
     if text.isdecimal():
         return _parse_number(int(text))
-    notion = NOTION_DATE.fullmatch(text)
-    if notion:
-        time_format = "%B %d, %Y %I:%M %p" if notion["time"] else "%B %d, %Y"
-        time = datetime.strptime(text, time_format)  # noqa: DTZ007
-    elif text[:1].isalpha():
-        time = parsedate_to_datetime(text)
+    if text[:1].isalpha():
+        time = _parse_words(text)
     else:
         try:
             iso = text.removesuffix(" UTC").replace("/", "-")
@@ -69,6 +65,15 @@ def _parse_text(text: str) -> datetime:
     if time.tzinfo is None:
         return time.replace(tzinfo=UTC)
     return time.astimezone(UTC)
+
+
+def _parse_words(text: str) -> datetime:
+    """Convert a text that begins with the name of a month or of a day."""
+    notion = NOTION_DATE.fullmatch(text)
+    if notion is None:
+        return parsedate_to_datetime(text)
+    time_format = "%B %d, %Y %I:%M %p" if notion["time"] else "%B %d, %Y"
+    return datetime.strptime(text, time_format)  # noqa: DTZ007
 
 
 def _parse_number(number: float) -> datetime:

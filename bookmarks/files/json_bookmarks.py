@@ -208,7 +208,7 @@ class JsonReader:
             # Each list once, without those that are unknown.
             paths = dict.fromkeys(filter(None, map(self.folders.path, ids)))
             for path in paths or [place.collection]:
-                yield record._replace(collection=path or record.collection)
+                yield record._replace(collection=path) if path else record
         # A folder has a record of its own only if it is empty.
         elif has_list(values):
             # Browsers create these folders for every user. If one of them is

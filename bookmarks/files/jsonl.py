@@ -17,6 +17,15 @@ from .records import FileRecord, InvalidRecord, WrittenRecord, to_dict
 MAX_VALUES = 100_000
 
 
+def _refuse(name: str) -> NoReturn:
+    """Refuse NaN, Infinity and -Infinity."""
+    raise ValueError(name)
+
+
+# json.loads() would make a new decoder for each line.
+DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
 def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each line that is not blank, or an InvalidRecord if
     it cannot be read.
@@ -45,14 +54,9 @@ def _object(line: str) -> dict[str, Any] | Problem:
     if sum(map(line.count, ",[{")) > MAX_VALUES:
         return gettext_noop("The line has more than %(max)s values.", max=MAX_VALUES)
     try:
-        value = json.loads(line, parse_constant=_refuse)
+        value = DECODER.decode(line)
     except (ValueError, RecursionError) as error:
         return gettext_noop("The text is not valid JSON: %(reason)s.", reason=error)
     if not isinstance(value, dict):
         return gettext_noop("The line is not a JSON object.")
     return value
-
-
-def _refuse(name: str) -> NoReturn:
-    """Refuse NaN, Infinity and -Infinity."""
-    raise ValueError(name)
