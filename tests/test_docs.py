@@ -7,7 +7,6 @@ import sys
 
 import pytest
 from django.core.management import get_commands
-from drf_spectacular.generators import SchemaGenerator
 
 from bookmarks.files import read
 from bookmarks_service.postgresql_connections import SET_LIMITS
@@ -19,8 +18,6 @@ from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 README = ROOT / "README.md"
 DEPLOYMENT = ["deploy", "containers", "settings", "proxies"]
 PAGES = [ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-# has chrome.html, which docs/api.md imports
-PROGRAMS = ROOT / "tests/bookmarks/programs"
 
 pytestmark = pytest.mark.database_independent
 
@@ -93,7 +90,7 @@ def test_the_documented_calls_have_the_documented_answers(live_server, document)
     assert len(calls) == len(re.findall(r"```sh\ncurl (?!-o)", text))
     for command, documented_status, shown in calls:
         filled = re.sub("<[A-Z_]+>", lambda match: values[match[0]], command)
-        output, status = run_curl(filled, live_server, PROGRAMS)
+        output, status = run_curl(filled, live_server, ROOT)
 
         answer = json.loads(output)
         assert answer == filled_in(json.loads(shown), answer, values)
@@ -176,36 +173,6 @@ def source_of(*folders, name="*.py"):
     return "".join(
         path.read_text() for folder in folders for path in (ROOT / folder).rglob(name)
     )
-
-
-def test_all_calls_are_documented():
-    paths = SchemaGenerator().get_schema(public=True)["paths"]
-    operations = {
-        f"{method.upper()} {path}"
-        for path, methods in paths.items()
-        for method in methods
-    }
-
-    # Rows of calls have one call and a sentence, which begins with a capital
-    # letter. Rows of other tables do not match.
-    documented = re.findall(
-        r"^\| `([A-Z]+ /[\w/{}-]+)` \| [A-Z]", page("api"), re.MULTILINE
-    )
-    assert set(documented) == operations
-
-
-def test_all_error_codes_are_documented():
-    document = SchemaGenerator().get_schema(public=True)
-    codes = document["components"]["schemas"]["UsergroupsErrorCode"][
-        "x-extensible-enum"
-    ]
-
-    documented = {
-        code
-        for row in rows(section("api", "Errors"))
-        for code in re.findall(r"`([a-z]\w+)`", row[-1])
-    }
-    assert documented >= set(codes)
 
 
 def test_all_settings_of_the_service_are_documented():

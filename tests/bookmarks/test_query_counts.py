@@ -133,7 +133,7 @@ STATEMENTS = {
         "event",
         "deletion",
     ],
-    "list_tags": [OF_GROUP, "tags"],
+    "list_tags": [OF_GROUP, "the last of some bookmarks", "their tags"],
     "rename_tag": [OF_GROUP, "bookmarks with the tag"],
     "list_deletions": [OF_GROUP, "page"],
     "import_bookmarks": [OF_GROUP, "insert", "event"],

@@ -72,9 +72,11 @@ def write_once_a_minute(
     try:
         with atomic_without_waiting(tokens.db):
             written = rows.update(**{time_field: now}, **values)
-    except Error:
-        logger.warning(
-            "Could not write %s of the token %s", time_field, token.hint, exc_info=True
+    except Error as error:
+        # The next call after a minute writes it.
+        kind = type(error).__name__
+        logger.info(
+            "Could not write %s of the token %s: %s", time_field, token.hint, kind
         )
         return
     if written:
