@@ -314,7 +314,7 @@ def _row(
             "The URL is longer than %(max)s characters.", max=web_url.MAX_LENGTH
         )
         raise ValueError(problem)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "url": url,
         "url_digest": url.digest,
         "title": _text("title", record.title or "", MAX_TITLE_LENGTH, report),

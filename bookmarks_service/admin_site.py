@@ -5,8 +5,6 @@ code for Find, confirmations, lists, forms and secrets, and Unfold needs
 ``unsafe-eval`` and inline styles, which the content security policy forbids.
 """
 
-from typing import Any
-
 from axes.decorators import axes_dispatch
 from django.conf import settings
 from django.contrib.auth.signals import user_login_failed
@@ -40,7 +38,7 @@ NOT_IN_NAVIGATION = ["Collection"]
 """Models to whose rows the page of a user group leads."""
 
 
-def navigation_position(entry: dict[str, Any]) -> int:
+def navigation_position(entry: dict[str, object]) -> int:
     """Return the position of an entry of Django's list of apps. Models of a
     host project come last.
     """
@@ -58,7 +56,7 @@ class OperatorsSite(FindSite):
 
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         apps = super().get_app_list(request, app_label)
         entries = [entry for app in apps for entry in app["models"]]
         # Name each list by its heading.
@@ -79,11 +77,11 @@ class OperatorsSite(FindSite):
         return [url for url in urls if getattr(url, "name", "") != "view_on_site"]
 
     def login(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
         if request.method == "POST" and not settings.PASSWORD_LOGIN:
             raise Http404
-        context: dict[str, Any] = {
+        context: dict[str, object] = {
             "password_login": settings.PASSWORD_LOGIN,
             "single_sign_on": bool(settings.OIDC_ISSUER),
         }
@@ -93,7 +91,7 @@ class OperatorsSite(FindSite):
 
     @method_decorator(axes_dispatch)
     def password_change(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, extra_context: dict[str, object] | None = None
     ) -> TemplateResponse:
         """Change the user's password.
 
@@ -113,7 +111,7 @@ class OperatorsSite(FindSite):
         return response
 
     def index(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, extra_context: dict[str, object] | None = None
     ) -> TemplateResponse:
         events = recent_events(self, request, MAX_EVENTS)
         context = {"lines": lines_for(self, request), "events": events}

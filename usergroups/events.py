@@ -133,7 +133,7 @@ def is_owner(model: type[models.Model]) -> bool:
     return issubclass(model, tuple(owners))
 
 
-def owner_of(row: models.Model) -> dict[str, Any]:
+def owner_of(row: models.Model) -> dict[str, object]:
     """Return the field of an event, and its value, for the user group or team
     that the row is or belongs to, or an empty dict if there is none.
     """
@@ -171,7 +171,7 @@ def events_about(
     kind: Kind,
     rows: Sequence[M],
     name: Callable[[M], str] = str,
-    keys_of: Callable[[M], Sequence[Any]] = lambda row: [row.pk],
+    keys_of: Callable[[M], Sequence[object]] = lambda row: [row.pk],
     *,
     counts: Mapping[str, int] | None = None,
     changes: Mapping[str, object] | None = None,

@@ -66,15 +66,15 @@ class ErasingQuerySet(WritingQuerySet[M]):
     event_lookups: tuple[str, ...]
     """The lookups that lead from an event to the row."""
 
-    def release_dependants(self, keys: Sequence[Any]) -> None:
+    def release_dependants(self, keys: Sequence[object]) -> None:
         events = Event.objects.using(self.db)
         for lookup in self.event_lookups:
             events.filter(**{f"{lookup}__in": keys}).delete()
 
-    def record_counts(self, keys: Sequence[Any], counts: Mapping[str, int]) -> None:
+    def record_counts(self, keys: Sequence[object], counts: Mapping[str, int]) -> None:
         record_events([self._deletion(keys, counts)], self.db)
 
-    def _deletion(self, keys: Sequence[Any], counts: Mapping[str, int]) -> Event:
+    def _deletion(self, keys: Sequence[object], counts: Mapping[str, int]) -> Event:
         """Return the unsaved event of the deletion of the rows with these keys."""
         return Event(
             kind=Kind.DELETED,

@@ -35,7 +35,7 @@ which the last use is looked for.
 
 MAX_EVENTS = 5  # on the page of an owner
 
-TOKENS: dict[type[Any], type[Token]] = {Team: ApiToken, UserGroup: AccessToken}
+TOKENS: dict[type[object], type[Token]] = {Team: ApiToken, UserGroup: AccessToken}
 """The tokens of each kind of owner."""
 
 

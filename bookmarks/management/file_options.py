@@ -1,7 +1,6 @@
 """The options that the commands for imports and exports share."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -30,7 +29,7 @@ def add_file_options(
     )
 
 
-def look_up_owners(options: dict[str, Any]) -> tuple[UserGroup, Collection | None]:
+def look_up_owners(options: dict[str, object]) -> tuple[UserGroup, Collection | None]:
     """Return the user group and, if the options name one, its collection.
 
     Raises CommandError if one of them does not exist.

@@ -19,8 +19,8 @@ from usergroups.api import strict_json
 from usergroups.api.errors import failure
 
 # Django's classes are generic only in their type stubs.
-ModelField: TypeAlias = "models.Field[Any, Any]"
-ForeignKey: TypeAlias = "models.ForeignKey[Any, Any]"
+ModelField: TypeAlias = "models.Field[object, object]"
+ForeignKey: TypeAlias = "models.ForeignKey[object, object]"
 
 T = TypeVar("T")
 
@@ -113,7 +113,7 @@ class JSONObjectFormField(forms.CharField):
 
     def __init__(
         self,
-        serializer_field: "serializers.Field[Any, Any, Any, Any]",
+        serializer_field: "serializers.Field[object, object, object, object]",
         empty: object,
         **kwargs: Any,
     ) -> None:

@@ -56,10 +56,10 @@ def log_entries(
 
 
 def log_action(
-    user: Any,
+    user: object,
     kind: Kind,
     rows: Sequence[models.Model],
-    message: Any = "",
+    message: object = "",
     **fields: Any,
 ) -> list[LogEntry]:
     """Record an action of a user on rows of one model, and return the entries
@@ -134,7 +134,7 @@ def _kept_value(field: forms.Field, value: object) -> object:
 class HistoryAdmin(ModelAdmin[M]):
     """An admin that records changes with their old and new values."""
 
-    def log_addition(self, request: HttpRequest, obj: M, message: Any) -> LogEntry:
+    def log_addition(self, request: HttpRequest, obj: M, message: object) -> LogEntry:
         [entry] = log_action(request.user, Kind.ADDED, [obj], message)
         return entry
 

@@ -204,7 +204,7 @@ def _unstorable_fields(values: Mapping[str, object]) -> dict[str, Any]:
     """Return an error for each field whose name or value cannot be stored, but
     stop after more errors than a response may have.
     """
-    problems: dict[str, Any] = {}
+    problems: dict[str, object] = {}
     for name, value in values.items():
         try:
             check_storable({name: value})

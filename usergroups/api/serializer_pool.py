@@ -4,7 +4,7 @@ import functools
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rest_framework.serializers import ListSerializer, Serializer
 
@@ -61,7 +61,7 @@ class SerializerPool(threading.local):
         self._free[key].append(pooled)
 
 
-def use_plain_fields(field: Any) -> None:
+def use_plain_fields(field: object) -> None:
     """Replace DRF's mapping of the fields of a serializer, and of those in it,
     by a dict, over which a loop runs no code in Python.
     """

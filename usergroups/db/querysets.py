@@ -79,7 +79,7 @@ class WritingQuerySet(models.QuerySet[M]):
             self.record_counts(keys, counts)
         return counts.total(), dict(counts)
 
-    def _delete_unrecorded(self) -> tuple[list[Any], Counter[str]]:
+    def _delete_unrecorded(self) -> tuple[list[object], Counter[str]]:
         """Do what ``_delete()`` does except ``record_counts``, and return its
         arguments.
         """
@@ -126,7 +126,7 @@ class WritingQuerySet(models.QuerySet[M]):
         are deleted. By default, there are none.
         """
 
-    def record_counts(self, keys: Sequence[Any], counts: Mapping[str, int]) -> None:
+    def record_counts(self, keys: Sequence[object], counts: Mapping[str, int]) -> None:
         """Record that the rows with these keys were deleted, with the numbers
         of all deleted rows by the label of their model. By default, this is
         not recorded.
@@ -171,8 +171,8 @@ class WritingQuerySet(models.QuerySet[M]):
         return by_model
 
     def count_few_dependants(
-        self, keys: Sequence[Any]
-    ) -> dict[Any, Counter[str]] | None:
+        self, keys: Sequence[object]
+    ) -> dict[object, Counter[str]] | None:
         """Return, for each key, the numbers of rows that are deleted with its
         row, by the label of their model.
 
@@ -237,7 +237,7 @@ class WritingManager(models.Manager[M]):
             return self
         return self.db_manager(self.db_for_write)
 
-    def _cleaned_changes(self, changes: Mapping[str, object]) -> dict[str, Any]:
+    def _cleaned_changes(self, changes: Mapping[str, object]) -> dict[str, object]:
         """Return the values to store. Raises ValidationError."""
         for name in changes.keys() - self.changeable:
             raise ValidationError({name: "The field cannot be changed."})

@@ -184,7 +184,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         locked: models.QuerySet[Any] = owners.select_for_update(no_key=True)
         return locked.order_by("pk")
 
-    def count_active(self, owners: Sequence[Any]) -> Counter[Any]:
+    def count_active(self, owners: Sequence[object]) -> Counter[object]:
         """Return the number of active tokens of each of these owners, by the
         owner's primary key.
 
@@ -697,7 +697,7 @@ class Token(NotedModel):
         return secret
 
     @property
-    def owner_key(self) -> tuple[type[models.Model], Any]:
+    def owner_key(self) -> tuple[type[models.Model], object]:
         """The model and the key of the owner, which is not loaded for them."""
         relation: Any = self._meta.get_field(self.owner_field)
         return relation.related_model, self.owner_id

@@ -141,7 +141,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def summarize(report: Report, options: dict[str, Any]) -> str:
+def summarize(report: Report, options: dict[str, object]) -> str:
     """Return the numbers of the report as a sentence."""
     counts = [f"{report.created} created"]
     if options["update"]:
