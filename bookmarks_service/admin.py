@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserCreationForm
@@ -147,16 +147,6 @@ class AccountAdmin(
             '<a class="button" href="{}">{}</a>', url, gettext("Set a new password")
         )
 
-    def save_related(
-        self, request: HttpRequest, form: Any, formsets: Any, change: bool
-    ) -> None:
-        super().save_related(request, form, formsets, change)
-        user = form.instance
-        has_rights = user.groups.exists() or user.user_permissions.exists()
-        if not user.is_superuser and not has_rights:
-            text = gettext("This account has no role, so it cannot view anything.")
-            messages.warning(request, text)
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"is_staff": True, **super().get_changeform_initial_data(request)}
 
@@ -168,5 +158,6 @@ class AccountAdmin(
         **kwargs: Any,
     ) -> "type[forms.ModelForm[User]]":
         kwargs["labels"] = {"first_name": _("Name"), "groups": _("Role")}
-        kwargs["help_texts"] = {"groups": _("Decides what the account may do.")}
+        help_text = _("Without a role, the account cannot view anything.")
+        kwargs["help_texts"] = {"groups": help_text}
         return super().get_form(request, obj, change=change, **kwargs)

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import capfirst
-from django.utils.translation import gettext
 
 from bookmarks.models import AccessToken
 from usergroups.admin_tools.cells import relative_time
@@ -17,7 +16,11 @@ from usergroups.admin_tools.pages import can_view
 from usergroups.admin_tools.paginator import bounded_number, newest_rows
 from usergroups.events import Event, Kind
 from usergroups.models import ApiToken
-from usergroups.tokens.admin_states import filter_by_state, refusals_sentence
+from usergroups.tokens.admin_states import (
+    filter_by_state,
+    refusals_sentence,
+    state_sentence,
+)
 
 MAX_LINES = 5  # of each kind
 
@@ -25,14 +28,9 @@ IMPORT_NOTICE = timedelta(days=7)
 """How long an import that refused lines is listed."""
 
 
-def expiry_sentence(token: Any) -> str:
-    """Return when a token expires."""
-    return format_html(gettext("Expires {}."), relative_time(token.expires_at))
-
-
 TOKENS = (
     ("refused", "-refused_minutes", refusals_sentence),
-    ("expiring", "expires_at", expiry_sentence),
+    ("expiring", "expires_at", state_sentence),
 )
 """The states of tokens that need somebody, in which order they are listed, and
 what the list says of each.

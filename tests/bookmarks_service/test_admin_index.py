@@ -61,8 +61,10 @@ def test_what_needs_somebody_is_one_list(admin_client):
         str(user_group),
     ]
     assert "Calls refused in 1,784 minutes since" in lines[0]
-    assert lines[2].endswith(f" · {expiring.owner} · Expires in 10 days.")
-    assert lines[3].endswith("2 lines of “a.html” were refused just now.")
+    assert f" · {expiring.owner} · Expires in 10 days." in lines[2]
+    assert lines[3].endswith(
+        "Imported · refused: 2 · a.html · Refused lines as CSV, just now"
+    )
 
 
 def test_a_quiet_day_and_recent_changes(admin_client):
