@@ -10,7 +10,6 @@ from bookmarks.files.comma_separated import read as read_file
 from bookmarks.files.comma_separated import write
 from bookmarks.files.decoding import open_text
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
-from bookmarks.files.tag_lists import split_tags
 
 pytestmark = pytest.mark.database_independent
 
@@ -237,16 +236,3 @@ def test_any_title_with_separators_and_formulas_is_imported_as_it_was(title):
 
 def test_apostrophes_in_files_of_other_programs_are_kept():
     assert titles(read("url,title\nhttps://a/,'=b")) == ["'=b"]
-
-
-@pytest.mark.parametrize(
-    ("text", "tags"),
-    [
-        ("['test', \"it's crazy\"]", ["test", "it's crazy"]),
-        ("[a, b]", ["a", "b"]),
-        ("['a", ["a"]),
-    ],
-    ids=["quotation marks", "no strings", "cut"],
-)
-def test_tags_in_a_list_of_python_are_read(text, tags):
-    assert split_tags(text) == tags

@@ -344,17 +344,6 @@ def test_an_import_stops_at_its_time_limit(send, settings):
     )
 
 
-def test_a_file_with_too_many_columns_is_refused_at_once(send):
-    """Each of the short rows would take time for each of the columns."""
-    body = b"url" + b",a" * 500_000 + b"\nhttps://a/" * 100_000
-
-    found = report_of_error(send(body, "text/csv"))
-
-    reason = "The header has more than 200 columns, so no bookmarks can be read."
-    assert found["refusals"] == [{"line": 1, "url": "", "title": "", "reason": reason}]
-    assert found["created"] == 0
-
-
 # Errors
 
 
