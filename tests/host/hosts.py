@@ -153,6 +153,7 @@ def asgi(folder: Path) -> Host:
         in_settings,
         "DEBUG = False",
         "ALLOWED_HOSTS = ['127.0.0.1']",
+        "SECRET_KEY = 'not-a-secret'  # It signs the cursors of lists.",
         "MIDDLEWARE += ['tests.host.components.add_header']",
     )
     with (folder / "host" / "settings.py").open("a") as file:

@@ -43,6 +43,7 @@ CREATED_FIELDS = {
     "token",
     "secret",
     "hint",
+    "etag",
     "created_at",
     "updated_at",
     "expires_at",
@@ -77,8 +78,9 @@ def created_values(data):
     elif isinstance(data, dict):
         for name, value in data.items():
             if name in CREATED_FIELDS and isinstance(value, str):
-                if value not in SEEDED_VALUES | SEEDED_TIMES:
-                    yield value, name
+                if value not in SEEDED_VALUES | SEEDED_TIMES | SEEDED_ETAGS:
+                    # JSON escapes the quotation marks of an entity tag.
+                    yield value.strip('"'), name
             else:
                 yield from created_values(value)
 
