@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from itertools import combinations
 
 import pytest
 from django.core.management import get_commands
@@ -265,6 +266,34 @@ def test_the_pages_of_a_deployment_can_be_read_in_one_go():
 
     assert words["deploy"] <= 1800
     assert max(words.values()) <= 3000
+
+
+def shared_words(first, second):
+    """Return the runs of eight words in a sentence that two texts share."""
+    return runs_of_words(first) & runs_of_words(second)
+
+
+def runs_of_words(text):
+    prose = re.sub("```.*?```", "", text, flags=re.DOTALL)
+    prose = re.sub(r"\]\([^)]*\)", "", prose)  # the targets of links
+    # A paragraph, an item of a list, or a cell of a table has whole sentences.
+    sentences = re.split(r"(?<=[.:?!])\s|\n\n|\n(?=- |\d\. )|\|", prose)
+    found = set()
+    for sentence in sentences:
+        words = re.findall(r"[\w'-]+", sentence.lower())
+        found |= {" ".join(words[start : start + 8]) for start in range(len(words) - 7)}
+    return found
+
+
+def test_no_two_pages_share_eight_words_of_a_sentence():
+    texts = {path.name: path.read_text() for path in [README, *PAGES]}
+
+    shared = {
+        (first, second): shared_words(texts[first], texts[second])
+        for first, second in combinations(texts, 2)
+    }
+
+    assert {pages: words for pages, words in shared.items() if words} == {}
 
 
 def test_each_decision_names_the_test_that_holds_it():
