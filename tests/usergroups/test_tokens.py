@@ -1,10 +1,14 @@
 """The format of secrets, the model of tokens and their last use."""
 
+import gc
 import re
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection, connections, transaction
+from django.db.backends.sqlite3.base import SQLiteCursorWrapper
 from django.test import RequestFactory
 from django.utils import timezone
 from hypothesis import given
@@ -12,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.queries import queries_of, row_locked
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory
+from usergroups.db.waiting import atomic_without_waiting
 from usergroups.models import ApiToken
 from usergroups.tokens import secret_format
 from usergroups.tokens.call_records import attempts
@@ -192,6 +197,35 @@ def test_a_failed_write_is_logged_once_and_not_retried_for_a_minute(caplog):
     attempts.clear()  # as after a minute
     token.mark_used(REQUEST)
     assert last_used_at(token) is not None
+
+
+@pytest.mark.database_independent
+def test_an_error_keeps_no_cursor_for_the_garbage_collector(
+    tmp_path, monkeypatch, django_db_blocker
+):
+    file = str(tmp_path / "db.sqlite3")
+    options = {"transaction_mode": "IMMEDIATE"}
+    backend = "django.db.backends.sqlite3"
+    database = {"ENGINE": backend, "NAME": file, "OPTIONS": options}
+    databases = connections.configure_settings({"default": {}, "file": database})
+    monkeypatch.setitem(connections.settings, "file", databases["file"])
+    with (
+        django_db_blocker.unblock(),
+        closing(connections["file"]),
+        closing(sqlite3.connect(file)) as writer,
+    ):
+        writer.execute("BEGIN IMMEDIATE")
+        gc.collect()
+        gc.disable()
+        try:
+            with pytest.raises(OperationalError), atomic_without_waiting("file"):
+                pass
+            types = [type(each) for each in gc.get_objects()]
+        finally:
+            gc.enable()
+    del connections["file"]
+
+    assert types.count(SQLiteCursorWrapper) == 0
 
 
 @pytest.mark.django_db

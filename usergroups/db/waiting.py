@@ -6,8 +6,9 @@ that is locked, which is not done here.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import clear_frames
 
-from django.db import connections, transaction
+from django.db import Error, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .retry import in_autocommit
@@ -50,5 +51,12 @@ def _short_wait_for_writer(connection: BaseDatabaseWrapper) -> Iterator[None]:
         cursor.execute(f"PRAGMA busy_timeout = {MAX_WAIT}")
         try:
             yield
+        except Error as error:
+            # Django's error is in a reference cycle with the cursor. If the
+            # garbage collector closed that while another thread has the write
+            # lock, that thread would wait for this connection, which may wait
+            # for the lock: 20 seconds.
+            clear_frames(error.__traceback__)
+            raise
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {usual_wait}")
