@@ -6,12 +6,12 @@ memory. A record of ``logging`` takes 4 to 6 % more if its formatter writes the
 same fields, and 8 % more with the formatter of other records.
 """
 
+import os
 import re
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from uuid import uuid4
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -77,4 +77,4 @@ def id_of(request: HttpRequest) -> str:
     sent_id = request.META.get("HTTP_X_REQUEST_ID", "")
     if VALID_ID.fullmatch(sent_id) and not TOKEN.search(sent_id):
         return str(sent_id)
-    return uuid4().hex
+    return os.urandom(16).hex()

@@ -20,9 +20,13 @@ from importlib import import_module
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from django.conf import settings
+from django.core.cache import close_caches
 from django.core.exceptions import ImproperlyConfigured, SuspiciousOperation
+from django.core.handlers.base import reset_urlconf
 from django.core.handlers.wsgi import WSGIRequest
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections, reset_queries
 from django.db.backends.signals import connection_created
 from environs import EnvError
 
@@ -47,6 +51,16 @@ try:
 except (ImproperlyConfigured, EnvError) as error:
     sys.exit(str(error))
 connection_created.connect(set_up)
+
+# At the beginning and the end of each request, Django does what this server does
+# not need: a request without DEBUG logs no queries, the end of the last request
+# has given its connection back, the caches have nothing to close, and each
+# request sets the URLconf. Without these, a PUT executes 6 % fewer instructions.
+if not settings.DEBUG:
+    request_started.disconnect(reset_queries)
+request_started.disconnect(close_old_connections)
+request_finished.disconnect(close_caches)
+request_finished.disconnect(reset_urlconf)
 
 # Each worker process imports this module. Do not let the garbage collector
 # visit the loaded modules again: decoding a body of 131,000 lists then takes

@@ -14,6 +14,7 @@ import orjson
 from django.db import connections
 
 from bookmarks.tags import text_of_tags
+from usergroups.db.compiled_statements import prepared
 from usergroups.models import UserGroup
 
 from .unique_keys import NO_COLLECTION, UniqueKeyManager
@@ -86,8 +87,7 @@ def insert_rows(
         for row in rows:
             values = {**shared, **row}
             for name in names:
-                value = fields[name].get_db_prep_save(values[name], connection)
-                params.append(value)
+                params.append(prepared(values[name], fields[name], connection))
     columns = ", ".join(map(quote, names))
     sql = INSERT.format(table=table, columns=columns, source=source, action=action)
     with connection.cursor() as cursor:

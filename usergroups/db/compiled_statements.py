@@ -64,6 +64,13 @@ def loaded_fields(model: type[models.Model], deferred: Collection[str]) -> Field
     return [field for field in fields if field.name not in deferred]
 
 
+def prepared(value: Any, field: Any, connection: BaseDatabaseWrapper) -> Any:
+    """Return a value as the field stores it, which keeps texts and bytes."""
+    if value is None or isinstance(value, (str, bytes)):
+        return value
+    return field.get_db_prep_save(value, connection)
+
+
 class CompiledStatement(Generic[M]):
     """A compiled statement on the database ``using``, which returns rows with
     the columns of ``fields`` and, of the row to which the foreign key
@@ -115,10 +122,7 @@ class CompiledStatement(Generic[M]):
             # An instance stands for the value of its key.
             if isinstance(value, models.Model):
                 value = getattr(value, field.target_field.attname)
-            # A str is stored as it is.
-            if type(value) is not str:
-                value = field.get_db_prep_save(value, connection)
-            converted[name] = value
+            converted[name] = prepared(value, field, connection)
         params = []
         for param in self.params:
             if isinstance(param, Parameter):
