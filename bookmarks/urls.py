@@ -6,6 +6,8 @@ from . import views
 
 app_name = "bookmarks"
 urlpatterns = [
+    path("v1/token", views.DescribeAccessTokenView.as_view(), name="token"),
+    path("v1/token/rotate", views.RotateAccessTokenView.as_view(), name="token-rotate"),
     path("v1/bookmarks", views.BookmarksView.as_view(), name="bookmarks"),
     path(
         "v1/bookmarks/batch", views.BookmarkBatchView.as_view(), name="bookmarks-batch"
@@ -35,8 +37,6 @@ urlpatterns = [
     path("v1/tags", views.TagsView.as_view(), name="tags"),
     path("v1/tags/rename", views.TagRenameView.as_view(), name="tags-rename"),
     path("v1/deletions", views.DeletionsView.as_view(), name="deletions"),
-    path("v1/token", views.DescribeAccessTokenView.as_view(), name="token"),
-    path("v1/token/rotate", views.RotateAccessTokenView.as_view(), name="token-rotate"),
     path("v1/imports", views.ImportView.as_view(), name="imports"),
     path("v1/export", views.ExportView.as_view(), name="export"),
 ]

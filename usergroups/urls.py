@@ -16,6 +16,8 @@ from .views import (
 
 app_name = "usergroups"
 urlpatterns = [
+    path("api/token", DescribeApiTokenView.as_view(), name="token"),
+    path("api/token/rotate", RotateApiTokenView.as_view(), name="token-rotate"),
     path("api/user", UserGroupView.as_view(), name="user"),
     path("api/user/resolve", ResolveView.as_view(), name="user-resolve"),
     path("api/user/token", RotateUserGroupTokenView.as_view(), name="user-token"),
@@ -31,6 +33,4 @@ urlpatterns = [
         UserGroupBatchDeletionView.as_view(),
         name="users-batch-delete",
     ),
-    path("api/token", DescribeApiTokenView.as_view(), name="token"),
-    path("api/token/rotate", RotateApiTokenView.as_view(), name="token-rotate"),
 ]
