@@ -92,10 +92,10 @@ MIDDLEWARE = [
     "bookmarks_service.behind_proxy.read_to_the_end",
     "bookmarks_service.health.health",
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bookmarks_service.behind_proxy.refuse_plain_http",
     "django.middleware.common.CommonMiddleware",
     # API calls skip the following middleware.
-    "bookmarks_service.middleware.XFrameOptionsMiddleware",
     "bookmarks_service.middleware.CSPMiddleware",
     "bookmarks_service.middleware.LocaleMiddleware",
     "bookmarks_service.middleware.SessionMiddleware",
@@ -383,7 +383,6 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W021",
     # These checks look for middleware by its name, and do not find the
     # subclasses in middleware.py.
-    "security.W002",
     "security.W003",
     "axes.W002",
 ]
