@@ -52,12 +52,11 @@ except (ImproperlyConfigured, EnvError) as error:
     sys.exit(str(error))
 connection_created.connect(set_up)
 
-# At the beginning and the end of each request, Django does what this server does
-# not need: a request without DEBUG logs no queries, the end of the last request
-# has given its connection back, the caches have nothing to close, and each
-# request sets the URLconf. Without these, a PUT executes 6 % fewer instructions.
-if not settings.DEBUG:
-    request_started.disconnect(reset_queries)
+# Django calls these before and after each request, but they would find nothing
+# to do: the log of queries has a maximum size and is empty without DEBUG, the
+# last request has given its connection back, the caches close nothing, and each
+# request sets the URLconf. A call executes 4 to 5 % fewer instructions.
+request_started.disconnect(reset_queries)
 request_started.disconnect(close_old_connections)
 request_finished.disconnect(close_caches)
 request_finished.disconnect(reset_urlconf)
