@@ -3,9 +3,15 @@ that.
 
 The ORM takes longer to build and compile a query than PostgreSQL takes to
 execute it. The statements without which a call is much slower are therefore
-compiled from querysets, with a Parameter in place of each value, and kept:
-docs/measurements.md has the figures. The models remain the only description of
-the schema.
+compiled from querysets, with a Parameter in place of each value, and kept. The
+models remain the only description of the schema.
+
+The calls a second without one of them, relative to those with all, on two
+processes of Granian: authentication 0.66 to 0.85, the update of a user group
+0.57, and the lookup of a bookmark by its id 0.73. Without any, and without
+prepared statements, a PUT of a user group has 0.42, a POST of a bookmark 0.63, a
+GET of one 0.46 and a list of 50 0.74. A POST of a bookmark that exists takes
+0.67 of the CPU time. A compiled INSERT of a bookmark gained 3 %, too little.
 
 Django's own cursor runs the statements, so that whatever wraps a connection
 sees them: a backend with a schema for each tenant, ``execute_wrapper``, or a
