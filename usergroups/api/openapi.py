@@ -262,13 +262,10 @@ class OperationSchema(AutoSchema):
             parameters[number] = self._shared("parameters", name, parameter)
         responses = described["responses"]
         for status, response in responses.items():
-            headers = response["headers"]
-            for name, value in headers.items():
-                headers[name] = self._shared("headers", name, value)
+            self._share("headers", response["headers"])
             if int(status) >= 400:
-                examples = response["content"]["application/json"]["examples"]
-                for name, example in examples.items():
-                    examples[name] = self._shared("examples", name, example)
+                content = response["content"]["application/json"]
+                self._share("examples", content["examples"])
                 name = f"Error{status}"
                 responses[status] = self._shared("responses", name, response)
         # one list of the codes of all operations
@@ -276,6 +273,11 @@ class OperationSchema(AutoSchema):
         self.codes.update(component.schema["x-extensible-enum"])
         component.schema = open_enumeration(ERROR_CODE, sorted(self.codes))
         return described
+
+    def _share(self, kind: str, values: Schema) -> None:
+        """Replace values, by their names, with references to components."""
+        for name, value in values.items():
+            values[name] = self._shared(kind, name, value)
 
     def _shared(self, kind: str, name: str, value: Schema) -> Schema:
         """Return a reference to a component of this kind with this value.

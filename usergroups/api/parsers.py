@@ -124,14 +124,6 @@ class JSONNegotiation(BaseContentNegotiation):
         return renderer, renderer.media_type
 
 
-class TooManyValuesInBody(ParseError):
-    default_code = "too_many_values"
-    default_detail = (
-        f"The body has more than {strict_json.MAX_VALUES:,} JSON values. Commas and "
-        "opening brackets outside strings are counted."
-    )
-
-
 class JSONObjectParser(BaseParser):
     """Parse a JSON object.
 
@@ -154,10 +146,9 @@ class JSONObjectParser(BaseParser):
         """Return the object. Raises ParseError."""
         try:
             value = strict_json.decode(body)
-        except strict_json.TooManyValues:
-            raise TooManyValuesInBody from None
         except ValueError as error:
-            raise ParseError(str(error)) from None
+            code = getattr(error, "code", None)
+            raise ParseError(str(error), code) from None
         if not isinstance(value, dict):
             raise ParseError(NOT_AN_OBJECT)
         return value

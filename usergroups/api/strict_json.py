@@ -69,6 +69,8 @@ class InvalidJSON(ValueError):
 class TooManyValues(ValueError):
     """The JSON has more than MAX_VALUES values."""
 
+    code = "too_many_values"
+
 
 def loads(body: bytes, depth: int = 0) -> Any:
     """Decode the JSON text ``body``, in which all values can be stored.
