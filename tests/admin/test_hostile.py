@@ -192,7 +192,6 @@ def test_an_action_accepts_any_selection(admin_client, everything, model):
         "revoke",
         "rotate",
         "rotate_token",
-        "move",
         "nothing",
         "",
     ):
