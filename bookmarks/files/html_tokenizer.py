@@ -87,10 +87,12 @@ def tokens(file: TextIO) -> Iterator[tuple[int, str | re.Match[str]]]:
         end = 0
         # A token that has no match continues in the next chunk.
         while found := TOKEN.match(buffer, end):
-            if found["tag"]:
+            # the last group of the alternative that matches
+            kind = found.lastgroup
+            if kind == "attributes":
                 yield line, found
-            elif found["text"] or found["data"]:
-                yield line, found["text"] or found["data"]
+            elif kind:
+                yield line, found[kind]
             line += buffer.count("\n", end, found.end())
             end = found.end()
         buffer = buffer[end:]
@@ -118,8 +120,9 @@ def attributes(tag: re.Match[str]) -> dict[str, str]:
         value = attribute["value"] or ""
         if value.startswith(("'", '"')):
             value = value[1:-1]
-        value = decode_text(AMPERSAND.sub("&amp;", value)).replace("\0", "\ufffd")
-        values.setdefault(attribute["name"].lower(), value)
+        if "&" in value:
+            value = decode_text(AMPERSAND.sub("&amp;", value))
+        values.setdefault(attribute["name"].lower(), value.replace("\0", "\ufffd"))
     return values
 
 

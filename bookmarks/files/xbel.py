@@ -19,6 +19,8 @@ MAX_TEXT_LENGTH = 64 * 1024  # characters of a title or a description
 
 # The ends of the elements with the texts of a bookmark, and the names of these.
 TEXTS = {"/title": "title", "/desc": "description"}
+# The text begins and ends at these tags.
+TEXT_TAGS = {"title", "desc", *TEXTS}
 
 
 def read(text: TextIO) -> Iterator[FileRecord]:
@@ -79,7 +81,7 @@ def _tags(text: TextIO) -> Iterator[tuple[int, str, re.Match[str], str]]:
         yield line, name, token, written
         if token["attributes"].endswith("/"):
             yield line, f"/{name}", token, ""
-        if name in TEXTS or f"/{name}" in TEXTS:
+        if name in TEXT_TAGS:
             written = ""
     if name != "/xbel":
         raise UnreadableFile(gettext_noop("The file ends without </xbel>."))
