@@ -418,9 +418,9 @@ class BaseAPIView(GenericAPIView[Any]):
             if isinstance(known[name], ListField):
                 data[name] = values
             elif len(values) == 1:
-                [data[name]] = values
+                data[name] = values[0]
             else:
-                repeated[name] = ["This parameter stands in the query more than once."]
+                repeated[name] = ["The query has this parameter more than once."]
         if repeated:
             raise ValidationError(repeated, "repeated_parameter")
         return data
