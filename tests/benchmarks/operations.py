@@ -108,7 +108,7 @@ def create_accounts():
             {"url": f"https://example.com/{n}", "title": f"Title {n}"}
             for n in range(BOOKMARKS_PER_GROUP)
         ]
-        bookmark, _ = Bookmark.objects.add_many(group, items)[0]
+        bookmark = Bookmark.objects.add_many(group, items)[0].bookmark
         api_token = f"Token {ApiToken.objects.issue(team=team)[1]}"
         access_token = f"Bearer {AccessToken.objects.issue(user_group=group)[1]}"
         update = {
