@@ -1,30 +1,47 @@
-"""Each statement of a list reads only the rows of its owner, although one
-owner has almost all rows of the table.
+"""PostgreSQL's plans: each statement of a list reads only the rows of its owner
+that it needs, although one owner has almost all rows of the table, and
+statements use unique keys even without statistics.
 
 PostgreSQL then expects that a large part of the table matches, and might read
 all of it.
 """
 
+import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import product
 
 import pytest
 from django.db import connection
 from django.urls import reverse
+from django.utils import timezone
 
-from bookmarks.models import Collection
-from tests.bookmarks.factories import AccessTokenFactory
+from bookmarks import exports
+from bookmarks.files import Record
+from bookmarks.models import AccessToken, Bookmark, Collection
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
+from tests.bookmarks.imports import imported
 from tests.conftest import Caller
 from tests.cursors import cursor_text
 from tests.queries import plan_nodes, queries_of
-from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.api import pagination
+from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite has no statistics"
 )
 
 ROWS = 20_000
+MAX_SCANNED = 200
+MAX_READ = 2 * MAX_SCANNED
+"""The number of rows that a statement of a list may read, because a search may
+read some of those that it scans twice.
+"""
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MIDDLE = START + timedelta(seconds=ROWS // 2)
 END = START + timedelta(seconds=ROWS)
@@ -65,7 +82,7 @@ FILL_USER_GROUPS = """
     INSERT INTO usergroups_usergroup
         (team_id, environment, provided_id, name, token, mapping, created_at, updated_at)
     SELECT CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END,
-        '', 'id_' || n, 'Customer ' || n, 'ugt_' || n, '{}',
+        '', 'id_' || n, 'Customer ' || n, 'ugt_' || %(large)s || '_' || n, '{}',
         %(start)s + (n * 7919 %% %(rows)s) * interval '1 second', %(start)s + (n * 4817 %% %(rows)s) * interval '1 second'
     FROM generate_series(1, %(rows)s) n
 """
@@ -74,12 +91,13 @@ FILL_USER_GROUPS = """
 def fill(sql, **params):
     with connection.cursor() as cursor:
         cursor.execute(sql, {"start": START, "rows": ROWS, **params})
-        cursor.execute("ANALYZE")
 
 
 @pytest.fixture
 def owners(db):
-    """Return two user groups, of which one has with its team 90 % of the rows."""
+    """Return two user groups, of which one has with its team 90 % of the rows,
+    and one that the statistics miss.
+    """
     groups = {"large": UserGroupFactory(), "small": UserGroupFactory()}
     collections = {
         name: Collection.objects.create(user_group=group, name="Collection")
@@ -97,7 +115,15 @@ def owners(db):
     teams = {name: group.team_id for name, group in groups.items()}
     fill(FILL_USER_GROUPS, **teams)
     fill(FILL_USER_GROUP_DELETIONS, **teams)
-    return [*groups.values()]
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+        # Otherwise PostgreSQL may read a whole group, because its rows share
+        # few blocks of such a small table.
+        cursor.execute("SET LOCAL seq_page_cost = 4")
+    missed = CollectionFactory(name="Collection")
+    keys = dict.fromkeys(["large", "small"], missed.user_group.pk)
+    fill(FILL_BOOKMARKS, **keys, of_large=missed.pk, of_small=missed.pk)
+    return [*groups.values(), missed.user_group]
 
 
 BOOKMARK_FILTERS = {
@@ -203,6 +229,25 @@ def call_as(api_client):
     return call
 
 
+def explain(sql):
+    """Execute a statement and return the nodes of its plan with the numbers of
+    rows.
+    """
+    return plan_nodes(sql, "ANALYZE, FORMAT JSON")
+
+
+def rows_read(plan, table="bookmarks_bookmark"):
+    """Return the number of rows of a table that were read, including those
+    that a condition excluded.
+    """
+    read = [node for node in plan if node.get("Relation Name", "").startswith(table)]
+    return sum(
+        (node["Actual Rows"] + node.get("Rows Removed by Filter", 0))
+        * node["Actual Loops"]
+        for node in read
+    )
+
+
 def wrong_scans(call_as, owner, url_name):
     """Return the scans of the pages of a list that read rows of other owners."""
     app = url_name.partition(":")[0]
@@ -215,7 +260,10 @@ def wrong_scans(call_as, owner, url_name):
         ]
         assert statements
         for sql in statements:
-            for node in plan_nodes(sql):
+            plan = explain(sql)
+            if rows_read(plan, TABLES[url_name]) > MAX_READ:
+                wrong[name] = rows_read(plan, TABLES[url_name])
+            for node in plan:
                 is_index = "Index Name" in node
                 of_owner = OWNERS[app] in node.get("Index Cond", "")
                 if node["Node Type"] == "Seq Scan" or (is_index and not of_owner):
@@ -227,11 +275,16 @@ def test_each_statement_of_a_list_reads_an_index_of_its_owner(
     call_as, owners, monkeypatch, settings
 ):
     settings.USERGROUPS_DELETION_RETENTION_DAYS = 36_500
-    # of 2,000 or 18,000
-    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
-    for owner in owners:
+    # of 2,000, 18,000 or 20,000
+    monkeypatch.setattr(pagination, "MAX_SCANNED", MAX_SCANNED)
+    *known, missed = owners
+    for owner in known:
         for url_name in FILTERS:
             assert wrong_scans(call_as, owner, url_name) == {}
+    wrong = wrong_scans(call_as, missed, "bookmarks:bookmarks")
+    # To find a URL, PostgreSQL reads all rows of an owner that the statistics
+    # miss. Autovacuum limits their number.
+    assert [name for name in wrong if "url" not in name.lower()] == []
 
 
 def test_a_page_of_changes_begins_at_its_cursor(call_as, owners):
@@ -257,3 +310,298 @@ def test_a_page_of_changes_begins_at_its_cursor(call_as, owners):
     # The half of the index up to the cursor has more than 50 blocks for the
     # large owner.
     assert {key: number for key, number in blocks.items() if number > 10} == {}
+
+
+def test_an_export_reads_each_collection_by_itself(owners, monkeypatch):
+    monkeypatch.setattr(exports, "PAGE_SIZE", ROWS)
+    *_, missed = owners
+    bookmarks = Bookmark.objects.filter(user_group=missed)
+    inside = bookmarks.exclude(collection=None).count()
+
+    statements = queries_of(lambda: list(exports.load(missed)))
+
+    read = [rows_read(explain(sql)) for sql in statements if '"collection_id" I' in sql]
+    # Those in no collection come first.
+    by_one = [
+        rows_read(explain(sql)) for sql in statements if '"collection_id" =' in sql
+    ]
+    assert sum(read) <= ROWS
+    assert by_one == [inside]
+
+
+KEYS = 100
+
+
+def statements_with_keys(user_group):
+    """Return the calls whose statements contain a list of keys, by name."""
+    bookmarks = Bookmark.objects.filter(user_group=user_group).order_by("pk")[:KEYS]
+    urls = [bookmark.url for bookmark in bookmarks]
+    ids = [str(bookmark.pk) for bookmark in bookmarks]
+    changes = [{"url": url, "title": "New"} for url in urls]
+    records = [Record(1, url, "Newer") for url in urls]
+    names = [f"other_{n}" for n in range(KEYS)]
+    groups = [{"provided_id": name, "name": "New"} for name in names]
+    collection = CollectionFactory(user_group=user_group)
+    return {
+        "lookup": lambda: Bookmark.objects.find_by_urls(user_group, urls),
+        "batch": lambda: Bookmark.objects.add_many(user_group, changes, update=True),
+        "import": lambda: imported(user_group, records, update=True),
+        "move": lambda: Bookmark.objects.move_by_ids(user_group, ids, collection),
+        "deletion": lambda: Bookmark.objects.delete_by_ids(user_group, ids),
+        "upsert": lambda: UserGroup.objects.upsert(groups, user_group.scope),
+        "existing": lambda: UserGroup.objects.existing_ids(names, user_group.scope),
+    }
+
+
+@pytest.mark.parametrize("others", [0, 5000], ids=["empty", "of others"])
+def test_statements_with_keys_read_an_owner_once_with_old_statistics(
+    user_group, others
+):
+    """PostgreSQL then expects few rows of the owner. It reads all of them once
+    to find those with the keys. If it looked up each key by itself, it might
+    read all of them for each key.
+    """
+    other = UserGroupFactory()
+    fill_owner(other, others)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE bookmarks_bookmark, usergroups_usergroup")
+    fill_owner(user_group, 5000)
+    read = {}
+    for name, call in statements_with_keys(user_group).items():
+        statements = [sql for sql in queries_of(call) if "DELETE" not in sql]
+        read[name] = [
+            rows_read(explain(sql), table)
+            for sql in statements
+            for table in ("bookmarks_bookmark", "usergroups_usergroup")
+            if f'FROM "{table}"' in sql
+        ]
+
+    assert {name: max(rows) for name, rows in read.items() if max(rows) > 5010} == {}
+
+
+def fill_owner(user_group, number):
+    """Add bookmarks to the user group, and as many groups to its team."""
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=user_group, url=f"https://{n}.test/") for n in range(number)
+    )
+    UserGroup.objects.bulk_create(
+        UserGroup(team=user_group.team, provided_id=f"other_{n}") for n in range(number)
+    )
+
+
+def test_the_count_of_active_tokens_reads_no_others(user_group):
+    past = timezone.now() - timedelta(days=1)
+    future = timezone.now() + timedelta(days=1)
+    states = (
+        [{"expires_at": past}] * 2000
+        + [{"revoked_at": past}] * 2000
+        + [{}] * 5
+        + [{"expires_at": future}] * 6
+    )
+    tokens = [
+        AccessToken(
+            user_group=user_group,
+            digest=n.to_bytes(32, "big"),
+            **user_group.scope,
+            **state,
+        )
+        for n, state in enumerate(states)
+    ]
+    # PostgreSQL takes at most 65,535 parameters.
+    AccessToken.objects.bulk_create(tokens, batch_size=1000)
+    with connection.cursor() as cursor:
+        # The rows that other tests have rolled back make the indexes large.
+        cursor.execute("REINDEX TABLE bookmarks_accesstoken")
+        cursor.execute("ANALYZE")
+
+    statements = queries_of(AccessToken.objects.count_active, [user_group])
+
+    assert [rows_read(explain(sql), "bookmarks_accesstoken") for sql in statements] == [
+        5,
+        6,
+    ]
+
+
+# The access tokens of a team
+
+FILL_TOKENS = """
+    INSERT INTO bookmarks_accesstoken
+        (user_group_id, team_id, environment, digest, hint, name, read_only, created_at, last_used_address,
+        last_used_agent)
+    SELECT %(group)s, %(team)s, '', sha256((%(group)s || ' ' || n)::bytea), '', '', FALSE,
+        %(start)s + n * interval '1 second', '', ''
+    FROM generate_series(1, %(rows)s) n
+"""
+
+
+@pytest.fixture
+def many_tokens(user_group):
+    """Give 2,000 access tokens to ``user_group``, and 20,000 to those of
+    other teams.
+    """
+    others = UserGroupFactory.create_batch(10)
+    with connection.cursor() as cursor:
+        for group in [user_group, *others]:
+            values = {"group": group.pk, "team": group.team_id, "start": START}
+            cursor.execute(FILL_TOKENS, {**values, "rows": 2_000})
+        cursor.execute("ANALYZE")
+
+
+def test_a_page_of_the_tokens_of_a_team_reads_no_others(
+    call_access_tokens, user_group, many_tokens
+):
+    wrong = {}
+    for order, seconds in product(["newest", "oldest"], [None, 1_000]):
+        query = {"order": order}
+        if seconds is not None:
+            created_at = START + timedelta(seconds=seconds)
+            query["cursor"] = cursor_text(
+                "access_tokens:team-access-tokens", user_group, query, created_at, b""
+            )
+
+        _token, page = queries_of(
+            partial(call_access_tokens, "GET", "team-access-tokens", query=query)
+        )
+
+        plan = explain(page)
+        if rows_read(plan, "bookmarks_accesstoken") != 51:
+            wrong[order, seconds] = plan
+
+    assert wrong == {}
+
+
+def test_a_list_by_expiry_reads_only_the_tokens_that_it_may_scan(
+    call_access_tokens, many_tokens, monkeypatch
+):
+    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
+
+    statements = queries_of(
+        partial(
+            call_access_tokens,
+            "GET",
+            "team-access-tokens",
+            query={"expires_before": "2100-01-01T00:00:00Z"},
+        )
+    )
+
+    # As for the list of user groups by name.
+    assert [
+        rows_read(explain(sql), "bookmarks_accesstoken") for sql in statements[1:]
+    ] == [201, 200, 200]
+
+
+# Without statistics, as in a new database
+
+UNIQUE = re.compile(
+    "_pkey|_digest_key|usergroups_provided_id|bookmarks_url|_user_group_id_url_digest_"
+)
+"""Matches the names of the indexes of unique keys, of a table or of its
+partitions.
+"""
+
+
+@pytest.fixture
+def without_statistics(user_group):
+    """Add rows of the same owners to each table, so that indexes other than
+    those of unique keys would be slower, and delete the statistics. Return the
+    user group.
+    """
+    AccessTokenFactory.create_batch(20, user_group=user_group)
+    fill_owner(user_group, 5000)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM pg_statistic WHERE starelid::regclass::text ~ "
+            "'^(usergroups|bookmarks)_'"
+        )
+        # As before the first vacuum. Autovacuum may have seen the tables
+        # empty.
+        cursor.execute(
+            "UPDATE pg_class SET relpages = 0, reltuples = -1 WHERE relname ~ "
+            "'^(usergroups|bookmarks)_'"
+        )
+    return user_group
+
+
+def scans_of(statements):
+    """Return the nodes of the plans of statements that read a table or an
+    index.
+    """
+    nodes = [node for sql in statements for node in plan_nodes(sql)]
+    # A Bitmap Heap Scan has no index, but the Bitmap Index Scan below it has.
+    return [
+        node
+        for node in nodes
+        if "Scan" in node["Node Type"] and node["Node Type"] != "Bitmap Heap Scan"
+    ]
+
+
+def without_unique_key(scans):
+    """Return the indexes of the scans that use none of a unique key."""
+    used = [scan.get("Index Name", scan["Node Type"]) for scan in scans]
+    return [name for name in used if not UNIQUE.search(name)]
+
+
+def test_each_statement_uses_unique_keys(
+    update_user_group, call_bookmarks, without_statistics
+):
+    url = "https://example.com/"
+    user_group = without_statistics
+    bookmark = BookmarkFactory(user_group=user_group, url=f"{url}there")
+    actions = {
+        "PUT": lambda: update_user_group(
+            {"user_group_id": user_group.provided_id, "name": "New name"}
+        ),
+        "POST": lambda: call_bookmarks("POST", "bookmarks", body={"url": url}),
+        "POST again": lambda: call_bookmarks(
+            "POST", "bookmarks", body={"url": bookmark.url}
+        ),
+        "GET": lambda: call_bookmarks("GET", "bookmark", bookmark.pk),
+    }
+
+    for call in actions.values():
+        scans = scans_of(queries_of(call))
+        assert scans
+        assert without_unique_key(scans) == []
+
+
+# With statistics of one owner that has almost all tokens
+
+
+@pytest.fixture
+def last_user_group(user_group):
+    """Give 5,000 tokens of each kind to the first of 2,000 teams and user
+    groups, analyse the tables, and return a last user group with a team.
+
+    PostgreSQL then expects a merge join of tokens and owners to end at the
+    first owner, and to be cheap. For the last owner, it would read all rows.
+    """
+    first_team = user_group.team
+    Team.objects.bulk_create(Team(name=f"Skewed {n}") for n in range(2000))
+    UserGroup.objects.bulk_create(
+        UserGroup(team=first_team, provided_id=f"skewed_{n}") for n in range(2000)
+    )
+    digests = [n.to_bytes(32, "big") for n in range(5000)]
+    api_tokens = [ApiToken(team=first_team, digest=digest) for digest in digests]
+    access_tokens = (
+        AccessToken(user_group=user_group, digest=digest, **user_group.scope)
+        for digest in digests
+    )
+    # PostgreSQL takes at most 65,535 parameters.
+    ApiToken.objects.bulk_create(api_tokens, batch_size=1000)
+    AccessToken.objects.bulk_create(access_tokens, batch_size=1000)
+    owner = UserGroupFactory(team=TeamFactory())
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return owner
+
+
+def test_authentication_uses_unique_keys_whatever_the_statistics_are(last_user_group):
+    api_token = ApiTokenFactory(team=last_user_group.team)
+    access_token = AccessTokenFactory(user_group=last_user_group)
+    for token in (api_token, access_token):
+        [statement] = queries_of(type(token).objects.authenticate, token.secret)
+
+        kinds = [node["Node Type"] for node in plan_nodes(statement)]
+        # A nested loop is not named a join.
+        assert [kind for kind in kinds if "Join" in kind] == []
+        assert without_unique_key(scans_of([statement])) == []
