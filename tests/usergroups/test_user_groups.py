@@ -5,6 +5,7 @@ from math import ceil
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from django.apps import apps
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
@@ -16,7 +17,6 @@ from tests.answers import (
     user_group_detail_json,
     user_group_json,
 )
-from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import concurrently, queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.api import pagination
@@ -435,7 +435,12 @@ def test_small_groups_of_a_batch_are_deleted_in_one_transaction(
     assert len(queries) == len(single) + 1
 
 
+@pytest.mark.skipif(
+    not apps.is_installed("bookmarks"), reason="needs a dependant of a user group"
+)
 def test_each_deletion_of_a_batch_is_an_event(call_usergroups, user_group):
+    from bookmarks.testing import BookmarkFactory  # noqa: PLC0415
+
     bookmark = BookmarkFactory(user_group__team=user_group.team)
     ids = [user_group.provided_id, bookmark.user_group.provided_id]
 
