@@ -460,3 +460,26 @@ def test_a_list_is_searched_for_tags_and_notes(admin_client, text):
     BookmarkFactory()
 
     assert listed(admin_client, "bookmarks_bookmark", q=text) == {bookmark}
+
+
+@pytest.mark.parametrize(
+    ("factory", "model", "field"),
+    [
+        (BookmarkFactory, "bookmarks_bookmark", "title"),
+        (CollectionFactory, "bookmarks_collection", "name"),
+    ],
+)
+def test_a_change_leaves_the_other_rows_of_the_user_group(
+    admin_client, user_group, factory, model, field
+):
+    row, other = factory.create_batch(2, user_group=user_group)
+    address = url(f"{model}_change", row.pk)
+    before = getattr(other, field)
+
+    admin_client.post(
+        address, {**form_at(admin_client, address), "collection": "", field: "New"}
+    )
+
+    row.refresh_from_db()
+    other.refresh_from_db()
+    assert (getattr(row, field), getattr(other, field)) == ("New", before)

@@ -53,6 +53,9 @@ ABOUT_TENANTS = [
     "tests/bookmarks/test_bookmarks.py",
     "tests/usergroups/test_user_groups.py",
     "tests/bookmarks/test_access_tokens.py",
+    "tests/bookmarks_service/test_isolation.py",
+    # Each statement of the admin and of the API names the user group.
+    "tests/citus",
 ]
 OTHERS = ["tests/bookmarks", "tests/usergroups", "tests/api", "tests/admin"]
 BROWSERS = [
