@@ -25,10 +25,10 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 def csv_lines(
-    changes: ChangeList, keys: Sequence[object], language: str | None
+    changes: ChangeList, keys: Sequence[Any], language: str | None
 ) -> Iterator[str]:
     """Yield the lines of a file with the columns of the list, after the key,
-    and with the rows that have these keys and are still in the list.
+    and with the rows that have these keys and still exist.
 
     The middleware has reset the language of the request when they are read.
     """
@@ -43,11 +43,16 @@ def csv_lines(
             for name in names
         ]
     yield BYTE_ORDER_MARK + csv_line(labels)
+    # Without the conditions of a search, which would be checked for each chunk.
+    all_rows = changes.apply_select_related(changes.root_queryset)
     for start in range(0, len(keys), CHUNK):
-        rows = changes.queryset.filter(pk__in=keys[start : start + CHUNK])
+        chunk = keys[start : start + CHUNK]
+        found = all_rows.in_bulk(chunk)
         with override(language):
             lines = [
-                csv_line(cell(model_admin, row, name) for name in names) for row in rows
+                csv_line(cell(model_admin, found[key], name) for name in names)
+                for key in chunk
+                if key in found
             ]
         yield from lines
 
