@@ -46,7 +46,7 @@ from .errors import (
     failure,
 )
 from .pagination import KeysetPagination
-from .parsers import NoBodyParser, PayloadTooLarge
+from .parsers import PayloadTooLarge
 from .requests import FIELD, PARAMETER, UnknownName
 from .views import BaseAPIView
 
@@ -253,8 +253,9 @@ class OperationSchema(AutoSchema):
         if described is None:
             return None
         if "requestBody" in described:
-            is_optional = NoBodyParser in self.view.parser_classes
-            described["requestBody"]["required"] = not is_optional
+            # That of a rotation may be empty, but clients that are generated for
+            # an optional body take it in another way.
+            described["requestBody"]["required"] = True
         parameters = described.get("parameters", [])
         for number, parameter in enumerate(parameters):
             self._simplify(parameter)
