@@ -159,7 +159,7 @@ class Bookmark(PublicIdModel):
     It is unique within a collection, and among the bookmarks without one.
     """
 
-    # DO_NOTHING, because CollectionQuerySet.release_dependants() empties a
+    # DO_NOTHING, because CollectionQuerySet.prepare_deletion() empties a
     # collection before it is deleted. On PostgreSQL, the constraint
     # bookmarks_collection_of_group of a migration also compares the user group.
     collection = models.ForeignKey(

@@ -45,14 +45,14 @@ class TeamQuerySet(ErasingQuerySet["Team"]):
 
     event_lookups = ("user_group__team", "team")
 
-    def release_dependants(self, keys: Sequence[Any]) -> None:
+    def prepare_deletion(self, keys: Sequence[Any]) -> None:
         """Also lock the user groups, so that concurrent inserts of their
         dependants wait, and then fail.
         """
         groups = UserGroup.objects.using(self.db).filter(team__in=keys)
         to_lock = groups.select_for_update().order_by("pk")
         list(to_lock.values_list("pk", flat=True))
-        super().release_dependants(keys)
+        super().prepare_deletion(keys)
 
 
 class Team(NotedModel):

@@ -66,7 +66,7 @@ class ErasingQuerySet(WritingQuerySet[M]):
     event_lookups: tuple[str, ...]
     """The lookups that lead from an event to the row."""
 
-    def release_dependants(self, keys: Sequence[object]) -> None:
+    def prepare_deletion(self, keys: Sequence[object]) -> None:
         events = Event.objects.using(self.db)
         for lookup in self.event_lookups:
             events.filter(**{f"{lookup}__in": keys}).delete()

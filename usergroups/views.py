@@ -75,7 +75,7 @@ class DescribeApiTokenView(ApiTokenView):
         token = self.token
         return self.respond(
             {
-                "token": self.described_token(),
+                "token": self.token_with_lineage(),
                 "team_id": token.team_id,
                 "api_environment_tag": token.environment,
             }
@@ -270,7 +270,10 @@ class UserGroupBatchDeletionView(BatchMixin, ApiTokenView):
         return [outcomes.pop(each, UserGroup.DoesNotExist()) for each in items]
 
     def delete_item(self, provided_id: str) -> bool | Exception:
-        """Delete a user group, in a transaction of its own."""
+        """Delete a user group in a transaction of its own.
+
+        Return True, or why it has not been deleted.
+        """
         if self.request.deadline.has_passed():
             return TimeLimitExceeded()
         try:

@@ -55,12 +55,13 @@ def read_rows(text: TextIO) -> Iterator[tuple[int, list[str] | Problem]]:
     the delimiter.
     """
     lines = read_lines(text)
-    following = 1
+    next_number = 1
     delimiter = ""
+    # The number of columns, or 0 until the header has been read.
     width = 0
     for line in lines:
-        number = following
-        following += 1
+        number = next_number
+        next_number += 1
         declared = DECLARED_DELIMITER.fullmatch(line)
         if declared and not width:
             delimiter = declared[1]
@@ -69,12 +70,12 @@ def read_rows(text: TextIO) -> Iterator[tuple[int, list[str] | Problem]]:
         elif not line.isspace():
             delimiter = delimiter or find_delimiter(line)
             cells, size = read_row(line, lines, delimiter, width)
-            following = number + size
+            next_number = number + size
             if cells is None:
                 problem = gettext_noop(
                     "A quotation mark is missing or misplaced, so the lines up to "
                     "%(last)s cannot be read.",
-                    last=following - 1,
+                    last=next_number - 1,
                 )
                 yield number, problem
             elif any(cells):

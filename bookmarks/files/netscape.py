@@ -95,6 +95,7 @@ class NetscapeReader:
         self.records: list[FileRecord] = []
         # The text of the open link, heading or description so far, or None.
         self.text: StringIO | None = None
+        # Makes records of the values of links.
         self.objects = ObjectReader()
         # The values of the last link, which gets a title when its text ends,
         # and then perhaps a description.
@@ -120,6 +121,7 @@ class NetscapeReader:
     def __iter__(self) -> Iterator[FileRecord]:
         for line, token in self.tokens:
             self.line = line
+            # first, because a Problem is text as well
             if isinstance(token, Problem):
                 self.end_link()
                 self.records.append(InvalidRecord(self.line, token))
@@ -134,6 +136,7 @@ class NetscapeReader:
                 self.records.clear()
         self.end_text()
         self.end_link()
+        # Of the lists that are still open, only the innermost can be empty.
         if self.outer_collections:
             self.end_list()
         yield from self.records

@@ -74,7 +74,7 @@ def _unzipped(file: BinaryIO, limit: int | None) -> tuple[BinaryIO, str]:
         )
         raise UnreadableFile(problem)
     [entry] = entries
-    # ZipFile reads no more than this number of bytes.
+    # ZipFile reads at most ``entry.file_size`` bytes, whatever follows.
     if limit is not None and entry.file_size > limit:
         problem = gettext_noop(
             "The file in the ZIP is larger than %(max)s bytes.", max=limit

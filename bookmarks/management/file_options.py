@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.core.management.base import CommandError, CommandParser
 
 from bookmarks.models import Collection
-from usergroups.management.operator_command import add_team, utf8
+from usergroups.management.operator_command import add_scope_options, utf8
 from usergroups.models import UserGroup
 
 
@@ -13,7 +13,7 @@ def add_file_options(
     parser: CommandParser, formats: Iterable[str], help_of_collection: str
 ) -> None:
     """Add the options. ``formats`` are the names of the possible formats."""
-    add_team(parser)
+    add_scope_options(parser)
     parser.add_argument(
         "--user-group",
         required=True,

@@ -42,7 +42,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         groups = self._user_groups(keys)
         yield bookmarks_of(self).filter(user_group__in=groups, collection__in=keys)
 
-    def release_dependants(self, keys: Sequence[Any]) -> None:
+    def prepare_deletion(self, keys: Sequence[Any]) -> None:
         """Move the bookmarks out of these collections."""
         bookmarks = bookmarks_of(self)
         for user_group in self._user_groups(keys):

@@ -37,10 +37,11 @@ class ImportView(AccessTokenView):
         encoding = self.encoding_of(request)
         with ExitStack() as open_files:
             file = self.receive_file(request, open_files)
-            # The size is checked before the parameters.
+            # A file that is too large is refused whatever the parameters are.
             if format_name is None:
                 raise MissingField("format")
             options = {**self.validated_data}
+            # It has been found in the file if the query does not have it.
             options.pop("format", None)
             report = self.store_file(file, format_name, encoding, options)
         if report.has_failed:

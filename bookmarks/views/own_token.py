@@ -17,7 +17,7 @@ class DescribeAccessTokenView(AccessTokenView):
 
     @openapi.get_access_token
     def get(self, request: Request) -> Response:
-        token = self.described_token()
+        token = self.token_with_lineage()
         return self.respond({"token": token, "user_group": self.user_group})
 
 

@@ -232,7 +232,9 @@ class EventAdmin(OperatorListAdmin[Event]):
 
     @admin.display(description=_("event"))
     def description(self, event: Any) -> str:
-        """Return the kind of the event, the objects, and what changed."""
+        """Return, as HTML, the kind of the event, the objects, what changed,
+        and a link to the refused lines.
+        """
         registered: Any = self.admin_site._registry
         models_by_label = {each._meta.label_lower: each for each in registered}
         model = models_by_label[event.model]
@@ -245,8 +247,8 @@ class EventAdmin(OperatorListAdmin[Event]):
                 url = admin_url(self.admin_site, model._meta, "change", keys[0])
                 name = format_html('<a href="{}">{}</a>', url, name)
         parts = [event.get_kind_display(), counts, name]
-        for name, pair in (event.changes or {}).items():
-            parts.append(show_change(model, name, pair))
+        for field_name, pair in (event.changes or {}).items():
+            parts.append(show_change(model, field_name, pair))
         if event.has_refused_lines:
             url = self.url_of("refused", event.pk)
             text = gettext("Refused lines as CSV")

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.http import urlencode
 
-from usergroups.db.versions import is_same
+from usergroups.db.same_values import is_same
 from usergroups.events import (
     Event,
     Kind,

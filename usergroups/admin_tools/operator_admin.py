@@ -130,15 +130,15 @@ class OperatorAdmin(
     def save_model(
         self, request: HttpRequest, obj: M, form: "ModelForm[M]", change: bool
     ) -> None:
-        """Save a new row, or only the changed fields of another one."""
+        """Save a new row, or only the changed fields of an existing one."""
         if not change:
             super().save_model(request, obj, form, change)
             return
         changed = changed_fields(form)
         if not changed:
             return
-        # Applications would see a new ETag although nothing that they see has
-        # changed.
+        # Keep the time if only the notes change. Otherwise, applications would
+        # see a new ETag although nothing that they see has changed.
         has_only_notes = changed == [NOTES]
         if hasattr(obj, "updated_at") and not has_only_notes:
             obj.updated_at = timezone.now()

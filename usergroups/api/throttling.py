@@ -103,8 +103,10 @@ class TokenThrottle(FixedWindowThrottle):
     get_rate = staticmethod(conf.call_rate)
 
     def get_cache_key(self, request: Request, view: APIView) -> str | None:
-        """Return by what the call is counted within the ``scope``, or None not
-        to count it.
+        """Return the model of the token and its chain of rotations, by which
+        the calls are counted.
+
+        A subclass may return None not to count a call.
         """
         token: Any = request.auth
         return f"{token._meta.label_lower}.{token.chain}"

@@ -426,7 +426,9 @@ class BaseAPIView(GenericAPIView[Any]):
         return data
 
     def get_envelope_class(self, method: str) -> SerializerClass:
-        """Return the serializer of a successful response to the method."""
+        """Return the serializer of a successful response to the method, with
+        the view's ``serializer_class``, if any, for the objects in it.
+        """
         envelope = self.response_serializers[method]
         serializer_class = self.get_serializer_class()
         if serializer_class is None:

@@ -27,7 +27,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql import Query, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
-from .versions import versioned
+from .same_values import versioned
 
 M = TypeVar("M", bound=models.Model)
 

@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .announcements import announce_save
+from .same_values import is_same
 from .storable_text import require_storable
-from .versions import is_same
 
 D = TypeVar("D", bound="DatedModel")
 K = TypeVar("K")

@@ -103,7 +103,7 @@ class WritingQuerySet(models.QuerySet[M]):
         locked = list(to_lock)
         announce(deleted, locked, self.db)
         keys = [row.pk for row in locked]
-        self.release_dependants(keys)
+        self.prepare_deletion(keys)
         now = timezone.now()
         counts = Counter[str]()
         for start in range(0, len(keys), MAX_DELETED):
@@ -121,9 +121,9 @@ class WritingQuerySet(models.QuerySet[M]):
         that deletes them. By default, deletions are not recorded.
         """
 
-    def release_dependants(self, keys: Sequence[object]) -> None:
-        """Detach the dependants that are kept when the rows with these keys
-        are deleted. By default, there are none.
+    def prepare_deletion(self, keys: Sequence[object]) -> None:
+        """Do what must precede the deletion of the rows with these keys, such
+        as to detach the rows that are kept. By default, this is nothing.
         """
 
     def record_counts(self, keys: Sequence[object], counts: Mapping[str, int]) -> None:
@@ -146,10 +146,12 @@ class WritingQuerySet(models.QuerySet[M]):
     def dependants(
         self, keys: Sequence[object]
     ) -> Iterator[models.QuerySet[models.Model]]:
-        """Yield a queryset for each relation: the rows that are deleted with
-        the rows that have these keys, except records of deletions.
+        """Yield, for each cascading relation, the rows that are deleted with
+        the rows that have these keys.
 
-        A subclass also yields the rows that ``release_dependants`` detaches.
+        Records of deletions do not count, because nobody sees them disappear.
+
+        A subclass also yields the rows that ``prepare_deletion`` detaches.
         """
         for relation, path in cascading_relations(self.model):
             if issubclass(relation.related_model, DeletionRecord):

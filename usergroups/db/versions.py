@@ -1,18 +1,7 @@
-"""Detect lost updates by the time of the last change.
-
-Whether a value is the same as the stored one is decided here: by ``versioned``
-in an UPDATE, and by ``is_same`` for rows that are locked.
-"""
+"""Detect lost updates by the time of the last change."""
 
 from collections.abc import Mapping
 from typing import Any
-
-from django.db import models
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Case, Expression, F, Func, Q, Value, When
-from django.db.models.sql.compiler import SQLCompiler
-
-from .stored_json import JSONObjectField, KeptJSON, as_text, kept_json
 
 
 class Modified(Exception):
@@ -21,8 +10,9 @@ class Modified(Exception):
 
 def require_version(item: Mapping[str, Any], row: Any) -> Mapping[str, Any] | Modified:
     """Return the values of an item of a batch without its ``if_match``, or
-    Modified if this is not the ``updated_at`` of its row, which is locked, or
-    None if there is no such row.
+    Modified if this is not the ``updated_at`` of ``row``.
+
+    ``row`` is the item's row, which is locked, or None if there is none.
     """
     if "if_match" not in item:
         return item
@@ -31,56 +21,3 @@ def require_version(item: Mapping[str, Any], row: Any) -> Mapping[str, Any] | Mo
     if row is None or row.updated_at != version:
         return Modified()
     return values
-
-
-class IsSame(Func):
-    """Whether two values are equal, or are both null."""
-
-    arg_joiner = " IS NOT DISTINCT FROM "
-    template = "%(expressions)s"
-    output_field = models.BooleanField()
-
-    def as_sqlite(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
-    ) -> tuple[str, tuple[str | int, ...]]:
-        # SQLite knows IS NOT DISTINCT FROM only since version 3.39.
-        return self.as_sql(compiler, connection, arg_joiner=" IS ", **context)
-
-
-def is_same(field: "models.Field[Any, Any]", old: object, new: object) -> bool:
-    """Return whether writing the new value would change nothing, as
-    ``versioned`` decides it in the database.
-    """
-    if not isinstance(field, JSONObjectField):
-        return old == new
-    text = as_text(old)
-    return kept_json(text, as_text(new)) == text
-
-
-def versioned(
-    model: type[models.Model], changes: Mapping[str, object], now: Expression
-) -> dict[str, object]:
-    """Return the values for an UPDATE that makes these changes, with that of
-    ``updated_at``: ``now``, or the old time if the row has all values already.
-
-    The values may be expressions. A JSONObjectField with the same JSON keeps
-    its text.
-    """
-    values = dict(changes)
-    same = Q()
-    for name, value in changes.items():
-        field: Any = model._meta.get_field(name)
-        new = value
-        if not hasattr(value, "resolve_expression"):
-            # A foreign key stores the key of an instance, and converts it like
-            # the field that it refers to.
-            key = getattr(value, "pk", value)
-            new = Value(key, getattr(field, "target_field", field))
-        if isinstance(field, JSONObjectField):
-            new = KeptJSON(F(name), new)
-            values[name] = new
-        same &= Q(IsSame(F(field.attname), new))
-    if not changes:
-        return {"updated_at": F("updated_at")}
-    time = Case(When(same, then=F("updated_at")), default=now)
-    return {**values, "updated_at": time}

@@ -70,7 +70,7 @@ def utf8(value: str) -> str:
     return value
 
 
-def add_team(parser: CommandParser) -> None:
+def add_scope_options(parser: CommandParser) -> None:
     """Add the options ``--team`` and ``--environment``."""
     parser.add_argument("--team", required=True, type=utf8, metavar="NAME")
     parser.add_argument(

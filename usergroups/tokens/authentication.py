@@ -102,7 +102,7 @@ class BearerTokenAuthentication(TokenAuthentication):
     def authenticate_header(self, request: Request) -> str:
         challenge = super().authenticate_header(request)
         header = authentication.get_authorization_header(request)
-        scheme, _, credentials = header.partition(b" ")
+        scheme, _, credentials = header.replace(b"\t", b" ").strip(b" ").partition(b" ")
         if credentials.strip() and scheme.lower() == self.keyword.lower().encode():
             # By RFC 6750, section 3, a request without a bearer token gets no
             # error code.

@@ -49,12 +49,14 @@ class TokenView(BaseAPIView):
                 authenticators.append(kind())
         return authenticators
 
-    def described_token(self) -> Token:
-        """Return the token of the request with its lineage."""
+    def token_with_lineage(self) -> Token:
+        """Return the token of the request, with what ``with_lineage()`` adds."""
         token = cast(Token, self.request.auth)
+        # Without a rotation, there is nothing to add.
         if token.predecessor_id is None and token.rotated_at is None:
             return token
         tokens = type(token).objects.for_write().filter(pk=token.pk)
+        # The token may have been deleted in the meantime.
         return tokens.with_lineage().first() or token
 
 

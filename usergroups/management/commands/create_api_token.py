@@ -6,7 +6,11 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import router, transaction
 from django.utils import timezone
 
-from usergroups.management.operator_command import OperatorCommand, add_team, utf8
+from usergroups.management.operator_command import (
+    OperatorCommand,
+    add_scope_options,
+    utf8,
+)
 from usergroups.models import ApiToken, Team
 from usergroups.tokens.models import MAX_ACTIVE_TOKENS, TooManyTokens
 
@@ -24,7 +28,7 @@ class Command(OperatorCommand):
     help = "Issues an API token and prints its secret, which is not shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        add_team(parser)
+        add_scope_options(parser)
         parser.add_argument(
             "--create-team", action="store_true", help="Create the team first."
         )
