@@ -14,7 +14,7 @@ from django.utils import timezone
 from . import signals
 from .db.announcements import announce, announce_update
 from .db.bounded_reads import size_of_results
-from .db.cascades import retry_deletion
+from .db.cascades import MAX_DELETED, TooManyDependants, retry_deletion
 from .db.models import assign_each
 from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
@@ -72,16 +72,13 @@ class ErasingQuerySet(WritingQuerySet[M]):
             events.filter(**{f"{lookup}__in": keys}).delete()
 
     def record_counts(self, keys: Sequence[object], counts: Mapping[str, int]) -> None:
-        record_events([self._deletion(keys, counts)], self.db)
-
-    def _deletion(self, keys: Sequence[object], counts: Mapping[str, int]) -> Event:
-        """Return the unsaved event of the deletion of the rows with these keys."""
-        return Event(
+        deletion = Event(
             kind=Kind.DELETED,
             model=self.model._meta.label_lower,
             keys=keys_text(keys),
             counts=counts,
         )
+        record_events([deletion], self.db)
 
 
 class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
@@ -103,22 +100,16 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         )
 
     def _delete_together(self) -> set[str]:
-        """Delete the groups with an event for each, and return their ids.
+        """Delete the groups, and return their ids.
 
-        Delete nothing if they have many dependants.
+        Raises TooManyDependants if more than MAX_DELETED rows depend on them
+        by one relation.
         """
         locked = self.select_for_update().order_by("pk")
-        ids = dict(locked.values_list("pk", "provided_id"))
-        counts = self.count_few_dependants(list(ids))
-        if counts is None:
-            return set()
-        self._delete_unrecorded()
-        events = []
-        for key, counts_by_model in counts.items():
-            counts_by_model[self.model._meta.label] = 1
-            events.append(self._deletion([key], counts_by_model))
-        record_events(events, self.db)
-        return set(ids.values())
+        ids = set(locked.values_list("provided_id", flat=True))
+        self._require_few_dependants(MAX_DELETED)
+        self._delete()
+        return ids
 
     def get_by_token(self, token: str) -> "UserGroup":
         """Return the group with this user group token, which may be any text.
@@ -278,13 +269,13 @@ class UserGroupManager(WritingManager["UserGroup"]):
         """Delete the groups with these ids in one transaction, which takes a
         fraction of the time of one for each, and return their ids.
 
-        Delete nothing if they have many dependants, or if the host project
-        keeps one of them from being deleted.
+        They have one event. Delete nothing if they have many dependants, or if
+        the host project keeps one of them from being deleted.
         """
         groups = self.in_scope(scope).filter(provided_id__in=provided_ids)
         try:
             return retry_deletion(groups._delete_together, groups.db)
-        except (ProtectedError, RestrictedError):
+        except (TooManyDependants, ProtectedError, RestrictedError):
             return set()
 
     def get_or_add(

@@ -55,7 +55,7 @@ class WritingQuerySet(models.QuerySet[M]):
 
         def delete() -> int:
             self._require_version(versions)
-            self._require_few_dependants()
+            self._require_few_dependants(cascades.MAX_DEPENDANTS)
             return self._delete()[0]
 
         if not retry_deletion(delete, self.db):
@@ -74,20 +74,10 @@ class WritingQuerySet(models.QuerySet[M]):
 
     def _delete(self) -> tuple[int, dict[str, int]]:
         """Do what ``delete()`` does, in the current transaction and database."""
-        keys, counts = self._delete_unrecorded()
-        if keys:
-            self.record_counts(keys, counts)
-        return counts.total(), dict(counts)
-
-    def _delete_unrecorded(self) -> tuple[list[object], Counter[str]]:
-        """Do what ``_delete()`` does except ``record_counts``, and return its
-        arguments.
-        """
         is_announced = deleted.has_listeners(self.model)
         is_recorded = bool(self.recorded_fields)
         if not (is_announced or is_recorded or reverse_relations(self.model)):
-            _, counts_by_model = super().delete()
-            return [], Counter(counts_by_model)
+            return super().delete()
         rows = self.select_related(None).prefetch_related(None)
         rows = rows.defer(None).order_by("pk")
         # PostgreSQL cannot lock the rows of such a query, so select them by
@@ -114,7 +104,9 @@ class WritingQuerySet(models.QuerySet[M]):
             # Django's own delete()
             _, counts_by_model = super(WritingQuerySet, chunk).delete()
             counts.update(counts_by_model)
-        return keys, counts
+        if keys:
+            self.record_counts(keys, counts)
+        return counts.total(), dict(counts)
 
     def record_deletions(self, rows: Sequence[M], now: datetime) -> None:
         """Insert a DeletionRecord for each of these rows, in the transaction
@@ -132,13 +124,12 @@ class WritingQuerySet(models.QuerySet[M]):
         not recorded.
         """
 
-    def _require_few_dependants(self) -> None:
-        """Raise TooManyDependants if more than MAX_DEPENDANTS rows depend on
-        the rows by one relation.
+    def _require_few_dependants(self, limit: int) -> None:
+        """Raise TooManyDependants if more than ``limit`` rows depend on the
+        rows by one relation.
         """
         if not reverse_relations(self.model):
             return
-        limit = cascades.MAX_DEPENDANTS
         for rows in self.dependants(list(self.values_list("pk", flat=True))):
             if rows[: limit + 1].count() > limit:
                 raise TooManyDependants(rows.model)
@@ -171,30 +162,6 @@ class WritingQuerySet(models.QuerySet[M]):
             others = by_model.get(rows.model, rows.none())
             by_model[rows.model] = others | rows
         return by_model
-
-    def count_few_dependants(
-        self, keys: Sequence[object]
-    ) -> dict[object, Counter[str]] | None:
-        """Return, for each key, the numbers of rows that are deleted with its
-        row, by the label of their model.
-
-        Return None if more than MAX_DELETED rows depend on the rows by one
-        relation.
-        """
-        # Several foreign keys may lead from a row to the same key.
-        counted: set[tuple[Any, Any, Any]] = set()
-        for relation, path in cascading_relations(self.model):
-            model = relation.related_model
-            rows = model._base_manager.using(self.db)
-            rows = rows.filter(**{f"{path}__pk__in": keys})
-            found = list(rows.values_list("pk", f"{path}__pk")[: MAX_DELETED + 1])
-            if len(found) > MAX_DELETED:
-                return None
-            counted.update((key, model, pk) for pk, key in found)
-        counts: dict[Any, Counter[str]] = {key: Counter() for key in keys}
-        for key, model, _pk in counted:
-            counts[key][model._meta.label] += 1
-        return counts
 
     def _require_version(self, versions: Sequence[datetime] | None) -> None:
         """Lock the row and check its version, unless ``versions`` is None.
