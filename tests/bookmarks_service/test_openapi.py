@@ -395,6 +395,23 @@ def test_every_request_has_a_valid_example(document, name):
     check_examples(document, content["application/json"])
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("any_operation", WITH_A_BODY, indirect=True)
+def test_a_body_that_has_no_other_fields_says_so(document, any_operation, request):
+    """A body may also have the fields of an answer about the same object."""
+    name = request.node.callspec.params["any_operation"]
+    _, _, operation = operations_of(document)[name]
+    content = operation["requestBody"]["content"]["application/json"]
+    schema = resolved(document, content["schema"])
+
+    [refusal] = any_operation({"colour": 1}).json()["errors"]
+
+    known = refusal["detail"].partition("has: ")[2].removesuffix(".").split(", ")
+    takes_no_others = schema["properties"].keys() == {*known}
+    assert refusal["code"] == "unknown_field"
+    assert (schema.get("additionalProperties") is False) == takes_no_others
+
+
 def validator(document, schema):
     return Draft202012Validator({**schema, "components": document["components"]})
 

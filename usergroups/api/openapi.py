@@ -313,11 +313,16 @@ class OperationSchema(AutoSchema):
             schema.pop("x-spec-enum-id", None)
 
     def _map_serializer(
-        self, serializer: object, *args: object, **kwargs: object
+        self, serializer: object, direction: str, *args: object, **kwargs: object
     ) -> Schema:
         """Describe the fields of a serializer, with the examples of its class."""
-        schema: Schema = super()._map_serializer(serializer, *args, **kwargs)  # type: ignore[no-untyped-call]
-        examples = examples_of(type(force_instance(serializer)))  # type: ignore[no-untyped-call]
+        schema: Schema = super()._map_serializer(serializer, direction, *args, **kwargs)  # type: ignore[no-untyped-call]
+        described_class = type(force_instance(serializer))  # type: ignore[no-untyped-call]
+        # A body may also have the fields of an answer about the same object.
+        takes_answer = hasattr(described_class, "answer")
+        if direction == "request" and not takes_answer:
+            schema["additionalProperties"] = False
+        examples = examples_of(described_class)
         for name, described in schema.get("properties", {}).items():
             # In OpenAPI 3.0, a reference has nothing beside it.
             if name in examples and "$ref" not in described:
