@@ -51,10 +51,21 @@ def serialize(url: str) -> str:
         raise ValueError(_("The host is longer than a domain name can be."))
     try:
         return str(can_ada.parse(url).href)
-    except ValueError:
+    # TypeError for a surrogate, which is no character.
+    except (TypeError, ValueError):
         raise ValueError(
             _("The URL is not valid by the WHATWG URL Standard.")
         ) from None
+
+
+def host(url: str) -> str:
+    """Return the host as the standard serializes it, or an empty text if
+    ``serialize`` rejects the URL.
+    """
+    try:
+        return str(can_ada.parse(serialize(url)).hostname)
+    except ValueError:
+        return ""
 
 
 def _has_costly_host(url: str) -> bool:

@@ -169,6 +169,11 @@ class BaseAPIView(GenericAPIView[Any]):
         for name, sentence in closed_doors.items():
             if name in vars(cls):
                 raise TypeError(f"{cls.__name__}.{name} has no effect. {sentence}")
+        # A method without a serializer would fail at its first call.
+        for method in parent.request_serializers:
+            is_served = method.lower() in cls.http_method_names
+            if is_served and method not in cls.request_serializers:
+                raise TypeError(f"{cls.__name__}.request_serializers lacks {method}.")
         own: type = cls.serializer_class or object
         if shown is not None and not issubclass(own, shown):
             raise TypeError(
@@ -369,7 +374,11 @@ class BaseAPIView(GenericAPIView[Any]):
             return serializer_class(instance, **kwargs)
         method = self.method_key
         kwargs.setdefault("partial", method == "PATCH")
-        serializer_class = self.request_serializers[method]
+        # A view of a host may have only DRF's attribute.
+        own_class = self.request_serializers.get(method)
+        serializer_class = cast(
+            SerializerClass, own_class or self.get_serializer_class()
+        )
         serializer = pool.take(self.endings, serializer_class, **kwargs)
         serializer.instance = instance
         if method not in self.methods_with_query:
@@ -485,6 +494,8 @@ class ListMixin(BaseAPIView):
         "queryset": "Override get_queryset().",
         "lookup_field": "The view has a list.",
         "lookup_url_kwarg": "The view has a list.",
+        "ordering": "Lists have one order, by time.",
+        "ordering_fields": "Lists have one order, by time.",
     }
     list_name: ClassVar[str]
     """The field of the response with the objects."""
@@ -495,6 +506,14 @@ class ListMixin(BaseAPIView):
     @cached_property
     def paginator(self) -> KeysetPagination:
         return self.pagination_class()
+
+    @classmethod
+    def refuse_closed_doors(cls, parent: type[BaseAPIView]) -> None:
+        super().refuse_closed_doors(parent)
+        if not issubclass(cls.pagination_class or object, KeysetPagination):
+            raise TypeError(
+                f"{cls.__name__}.pagination_class must derive from that of the view."
+            )
 
     def list(self, request: Request) -> Response:
         objects = self.filter_queryset(self.get_queryset())

@@ -3,6 +3,8 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from rest_framework.permissions import BasePermission
 
+from bookmarks import web_url
+
 
 class DuringTheDay(BasePermission):
     message = "Bookmarks rest at night."
@@ -13,7 +15,7 @@ class DuringTheDay(BasePermission):
 
 
 def refuse_hosts(url):
-    if "//refused.example/" in url:
+    if web_url.host(url) == "refused.example":
         raise ValidationError("This host is refused.", code="refused_host")
 
 

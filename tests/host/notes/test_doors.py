@@ -109,6 +109,14 @@ def test_a_throttle_counts_the_posts_of_a_group(token_client):
 REFUSED = {"url": "https://refused.example/"}
 
 
+@pytest.mark.parametrize(
+    "url", ["HTTPS://u@refused.example:443", "https:\\\\refuse%64.example/"]
+)
+def test_a_refused_host_is_recognized_however_it_is_written(url):
+    with pytest.raises(ValidationError, match="This host is refused"):
+        configuration.refuse_hosts(url)
+
+
 @pytest.mark.usefixtures("configured")
 def test_the_urls_of_some_hosts_are_refused_in_calls_and_batches(token_client, token):
     bookmark = BookmarkFactory(user_group=token.user_group, **URL)

@@ -17,7 +17,7 @@ from bookmarks.models import Bookmark
 from bookmarks.serializers import BookmarkListQuery, BookmarkSerializer
 from bookmarks.testing import AccessTokenFactory, BookmarkFactory
 from tests.answers import errors
-from tests.host.notes.own_views import PlainBookmarksView
+from tests.host.notes.own_views import OwnBookmarksView, PlainBookmarksView
 from usergroups.testing import client_with
 from usergroups.tokens.permissions import TokenPermission
 
@@ -91,7 +91,17 @@ class SortedQuery(BookmarkListQuery):
 
 
 class SortedView(views.BookmarksView):
-    request_serializers = {"GET": SortedQuery}
+    request_serializers = {
+        **views.BookmarksView.request_serializers,
+        "GET": SortedQuery,
+    }
+
+
+class AppErrorsView(OwnBookmarksView, views.AccessTokenView):
+    """The guide's view, with the errors of the apps."""
+
+    versioning_class = None
+    pagination_class = None
 
 
 class BookmarksView(views.BookmarksView):
@@ -105,6 +115,7 @@ urlpatterns = [
     path("guarded/<public_id:id>", GuardedBookmarkView.as_view()),
     path("guarded/batch", GuardedBatchDeletionView.as_view()),
     path("paths", BookmarkBatchView.as_view()),
+    path("errors", AppErrorsView.as_view()),
     path("sorted", SortedView.as_view()),
     # before the views with other paths
     path("v1/bookmarks/<public_id:id>", NarrowBookmarkView.as_view()),
@@ -206,6 +217,8 @@ def test_an_order_that_no_page_has_is_an_error(token_client):
     ("view", "name", "door"),
     [
         (views.BookmarksView, "queryset", "Override get_queryset"),
+        (views.BookmarksView, "ordering_fields", "one order"),
+        (views.BookmarksView, "pagination_class", "derive from that of the view"),
         (views.BookmarkView, "pagination_class", "no list"),
         (views.BookmarkBatchDeletionView, "get_queryset", "by their ids"),
         (views.ExportView, "serializer_class", "Set response_serializers"),
@@ -215,3 +228,27 @@ def test_an_order_that_no_page_has_is_an_error(token_client):
 def test_an_attribute_without_effect_is_refused(view, name, door):
     with pytest.raises(TypeError, match=door):
         type("HostView", (view,), {name: serializers.Serializer})
+
+
+def test_a_view_of_the_host_can_have_the_errors_of_the_apps(token_client):
+    created = token_client.post("/errors", {"url": "https://a/"})
+    unknown = token_client.post("/errors", {"url": "https://a/", "x": 1})
+
+    assert (created.status_code, created.json()["url"]) == (201, "https://a/")
+    assert errors(unknown) == [("x", "unknown_field")]
+    assert len(token_client.get("/errors").json()) == 1
+
+
+def test_a_surrogate_in_a_url_is_refused_by_the_field(token_client):
+    response = token_client.post("/own", {"url": "https://a/\ud800"})
+
+    assert response.status_code == 400
+
+
+def test_a_method_without_a_serializer_is_refused():
+    query = views.BookmarksView.request_serializers["GET"]
+
+    with pytest.raises(TypeError, match="request_serializers lacks POST"):
+        type(
+            "HostView", (views.BookmarksView,), {"request_serializers": {"GET": query}}
+        )
