@@ -4,6 +4,7 @@ the other, and none fails.
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import pytest
 from django.db import transaction
@@ -103,6 +104,51 @@ def test_after_concurrent_rotations_of_a_token_one_successor_works(
         ] += 1
     assert described.pop(200) == 1
     assert described.keys() <= {401}
+
+
+def test_concurrent_batches_issue_no_more_tokens_than_are_allowed(service):
+    api_token, _ = service.issue_tokens("batches at the maximum")
+    headers = {"Authorization": f"Token {api_token}"}
+    # With the access token that it has, the user group may have 999 others.
+    body = {"user_group_ids": ["a"] * 400}
+
+    def issue(_):
+        path = "/api/user/access-tokens/batch"
+        response = service.request("POST", path, json=body, headers=headers)
+        return [result["status"] for result in response.json()["results"]]
+
+    with ThreadPoolExecutor(3) as pool:
+        statuses = Counter(chain.from_iterable(pool.map(issue, range(3))))
+
+    assert statuses == {201: 999, 409: 201}
+
+
+def test_a_revocation_with_successors_and_a_rotation_at_once_leave_no_token(service):
+    api_token, _ = service.issue_tokens("leaked tokens")
+    headers = {"Authorization": f"Token {api_token}"}
+    path = "/api/user/access-tokens"
+    group = {"user_group_id": "a"}
+
+    def rotate(secret):
+        return service.request(
+            "POST",
+            "/v1/token/rotate",
+            json={"grace": 60},
+            headers={"Authorization": f"Bearer {secret}"},
+        )
+
+    for _ in range(10):
+        issued = service.request("POST", path, json=group, headers=headers)
+        token = issued.json()["access_token"]
+        with ThreadPoolExecutor(2) as pool:
+            rotation = pool.submit(rotate, token["secret"])
+            revocation = service.request(
+                "DELETE", f"{path}/{token['id']}?successors=true", headers=headers
+            )
+        revoked = [token["id"]]
+        if rotation.result().status_code == 201:
+            revoked.append(rotation.result().json()["token"]["id"])
+        assert revocation.json()["revoked"] == revoked
 
 
 @pytest.fixture
