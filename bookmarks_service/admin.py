@@ -23,15 +23,6 @@ from usergroups.admin_tools.pages import M, admin_url
 admin.site.unregister([User, Group])
 
 
-ROLE_NAMES = {"Operators": _("Operators"), "Managers": _("Managers")}
-"""The translated names of the roles that ``create_roles`` creates."""
-
-
-def role_name(group: Group) -> str:
-    """Return the name of a role in the active language."""
-    return str(ROLE_NAMES.get(group.name, group.name))
-
-
 class PermissionsAdmin(HistoryAdmin[M], OperatorListAdmin[M]):
     """An admin with a list like those of the apps, and with check boxes for
     roles and permissions.
@@ -58,20 +49,12 @@ class PermissionsAdmin(HistoryAdmin[M], OperatorListAdmin[M]):
         kwargs["widget"] = forms.CheckboxSelectMultiple
         if db_field.related_model is Permission:
             kwargs["queryset"] = Permission.objects.select_related("content_type")
-        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
-        if db_field.related_model is Group:
-            field.label_from_instance = role_name
-        return field
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 
 @admin.register(Group)
 class RoleAdmin(PermissionsAdmin[Group], GroupAdmin):
     list_title = _("Roles")
-    list_display = ("translated_name",)
-
-    @admin.display(description=_("Name"), ordering="name")
-    def translated_name(self, group: Group) -> str:
-        return role_name(group)
 
 
 # Fields on the page of an account
@@ -138,7 +121,7 @@ class AccountAdmin(
 
     @admin.display(description=_("role"))
     def role(self, user: User) -> str:
-        return ", ".join(role_name(group) for group in user.groups.all())
+        return ", ".join(group.name for group in user.groups.all())
 
     @admin.display(description=_("Password"))
     def password_link(self, user: User) -> str:

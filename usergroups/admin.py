@@ -21,7 +21,6 @@ from .admin_tools.fields import (
     JSONObjectFormField,
     ModelField,
     SingleLineField,
-    indent_json,
 )
 from .admin_tools.history import log_action, log_entries
 from .admin_tools.lists import ListFilters
@@ -61,7 +60,6 @@ class TeamAdmin(OperatorAdmin[Team]):
     find_fields = ("name",)
     ordering = ("name",)
     related: RelatedLists = ((UserGroup, "team"), (ApiToken, "team"))
-    empty_text = _("A team owns user groups and API tokens.")
     deletion_asks_for_name = True
     # Outer white space of every kind is removed, with which a team could look
     # like another one.
@@ -102,7 +100,6 @@ class ApiTokenAdmin(TokenAdmin[ApiToken]):
     list_select_related = ("team",)
     search_fields = ("name", "hint", "team__name")
     ordering = ("-id",)
-    empty_text = _("An API token lets a team's applications manage its user groups.")
 
     def parents_of(self, row: ApiToken) -> list[models.Model]:
         return [row.team]
@@ -122,7 +119,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         "provided_id",
         "team_link",
         "environment_badge",
-        "updated",
+        "updated_at",
     )
     list_filter: ClassVar[ListFilters] = (
         ("team", AutocompleteFilter),
@@ -140,7 +137,6 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         "reveal_token": _("Reveal dashboard token"),
         "rotate_token": _("Rotate dashboard token"),
     }
-    empty_text = _("Applications create user groups with POST /api/user.")
 
     readonly_fields = ("created_at", "updated_at")
     fixed_fields = ("team", "environment", "provided_id")
@@ -150,20 +146,9 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
 
     def get_fieldsets(self, request: HttpRequest, obj: UserGroup | None = None) -> Any:
         fields: tuple[str, ...] = (*self.fixed_fields, "name", "notes")
-        json_fields = JSON_FIELDS
         if obj is not None:
             fields = (*fields, *self.readonly_fields)
-            if not self.has_change_permission(request, obj):
-                json_fields = ("shown_mapping", "shown_properties")
-        return [(None, {"fields": fields}), ("JSON", {"fields": json_fields})]
-
-    @admin.display(description=_("mapping"))
-    def shown_mapping(self, user_group: UserGroup) -> str:
-        return indent_json(user_group.mapping)
-
-    @admin.display(description=_("properties"))
-    def shown_properties(self, user_group: UserGroup) -> str:
-        return indent_json(user_group.properties)
+        return [(None, {"fields": fields}), ("JSON", {"fields": JSON_FIELDS})]
 
     def formfield_for_dbfield(
         self, db_field: ModelField, request: HttpRequest, **kwargs: Any

@@ -29,6 +29,3 @@ class AccessTokenAdmin(TokenAdmin[AccessToken], OwnedAdmin[AccessToken]):
         "user_group__provided_id",
         "user_group__team__name",
     )
-    empty_text = _(
-        "An access token lets an application manage the bookmarks of a user group."
-    )

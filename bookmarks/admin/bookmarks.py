@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from bookmarks import web_url
 from bookmarks.models import Bookmark, Collection
-from usergroups.admin_tools.autocomplete import AutocompleteFilter
+from usergroups.admin_tools.autocomplete import AutocompleteFilter, set_query_params
 
-from .collections import limit_to_group
+from .collections import USER_GROUP_PARAM
 from .exports import ExportingAdmin
 from .imports import ImportingAdmin
 from .owned import OWNER_COLUMNS, DistributedAdmin
@@ -21,7 +21,7 @@ from .owned import OWNER_COLUMNS, DistributedAdmin
 
 @admin.register(Bookmark)
 class BookmarkAdmin(ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]):
-    list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created")
+    list_display = ("url", "title", *OWNER_COLUMNS, "in_collection", "created_at")
     list_filter = (
         *DistributedAdmin.list_filter,
         ("collection", AutocompleteFilter),
@@ -35,7 +35,6 @@ class BookmarkAdmin(ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]):
     # Only the default ordering, by creation, has an index on every database.
     sortable_by = ()
     autocomplete_fields = ("user_group", "collection")
-    empty_text = _("Applications create bookmarks with POST /v1/bookmarks.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Bookmark]:
         # A join by the collection alone is not possible on Citus, which
@@ -88,7 +87,11 @@ class BookmarkAdmin(ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]):
         field = form.base_fields.get("collection")
         # The field is missing if the user may only view the bookmark.
         if isinstance(field, forms.ModelChoiceField):
-            limit_to_group(field, obj.user_group)
+            collections = obj.user_group.collections.for_write()
+            field.queryset = collections.select_related("user_group__team")
+            set_query_params(field, {USER_GROUP_PARAM: obj.user_group_id})
+            text = _("The user group has no such collection.")
+            field.error_messages["invalid_choice"] = text
         return form
 
     @admin.display(description="URL")

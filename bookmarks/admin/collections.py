@@ -1,15 +1,13 @@
-"""The admin of collections, and the field that offers those of a user group."""
+"""The admin of collections."""
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import Bookmark, Collection
-from usergroups.admin_tools.autocomplete import set_query_params
 from usergroups.admin_tools.fields import is_valid_value
 from usergroups.models import UserGroup
 
@@ -21,13 +19,12 @@ USER_GROUP_PARAM = "of_user_group"
 
 @admin.register(Collection)
 class CollectionAdmin(DistributedAdmin[Collection]):
-    list_display = ("name", *OWNER_COLUMNS, "created")
+    list_display = ("name", *OWNER_COLUMNS, "created_at")
     search_fields = ("name", "user_group__name", "user_group__provided_id")
     find_fields = ("name", "id")
     fixed_fields = ("user_group",)
     related = ((Bookmark, "collection"),)
     readonly_fields = ("id", "created_at", "updated_at")
-    empty_text = _("Applications create collections with POST /v1/collections.")
     deletion_note = _(
         "The bookmarks are kept, without a collection. If bookmarks become duplicates, "
         "only the oldest is kept. It gets the tags of the others, up to 50 in all, and "
@@ -50,15 +47,3 @@ class CollectionAdmin(DistributedAdmin[Collection]):
         if key and is_valid_value(UserGroup._meta.pk, key):
             queryset = queryset.filter(user_group=key)
         return super().get_search_results(request, queryset, search_term)
-
-
-def limit_to_group(
-    field: "forms.ModelChoiceField[Model]", user_group: UserGroup
-) -> None:
-    """Let a form field for a collection accept and offer only those of the
-    user group.
-    """
-    collections = user_group.collections.for_write()
-    field.queryset = collections.select_related("user_group__team")
-    set_query_params(field, {USER_GROUP_PARAM: user_group.pk})
-    field.error_messages["invalid_choice"] = _("The user group has no such collection.")

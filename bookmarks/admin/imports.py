@@ -188,7 +188,14 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         using = router.db_for_write(Bookmark)
         try:
             with acting_as(request.user), rolled_back_if(dry_run, using):
-                store_records(values, report)
+                store(
+                    report.user_group,
+                    read(values["content"], report.format_name, values["encoding"]),
+                    report,
+                    values["collection"],
+                    values["update"],
+                    deadline=Deadline(usergroups_conf.call_time_limit()),
+                )
         except Error:
             logger.exception("An import failed.")
             report.error = gettext("The database failed. Try the file again.")
@@ -210,17 +217,3 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
             can_view=self.has_view_permission(request),
         )
         return let_browsers_go_back(response)
-
-
-def store_records(values: dict[str, Any], report: DetailedReport) -> None:
-    """Store the bookmarks of the file."""
-    records = read(values["content"], report.format_name, values["encoding"])
-    deadline = Deadline(usergroups_conf.call_time_limit())
-    store(
-        report.user_group,
-        records,
-        report,
-        values["collection"],
-        values["update"],
-        deadline=deadline,
-    )

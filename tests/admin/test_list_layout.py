@@ -15,7 +15,7 @@ COLUMNS = {
         "provided_id",
         "team_link",
         "environment_badge",
-        "updated",
+        "updated_at",
         "last_use",
     ],
     "usergroups/apitoken": [
@@ -36,14 +36,14 @@ COLUMNS = {
         "expires",
         "last_used",
     ],
-    "bookmarks/collection": ["name", "user_group_link", "team_link", "created"],
+    "bookmarks/collection": ["name", "user_group_link", "team_link", "created_at"],
     "bookmarks/bookmark": [
         "url",
         "title",
         "user_group_link",
         "team_link",
         "in_collection",
-        "created",
+        "created_at",
     ],
 }
 
@@ -82,7 +82,7 @@ cell => { const range = document.createRange(); range.selectNodeContents(cell); 
 def test_ids_and_dates_are_on_one_line(page):
     page.goto("/admin/usergroups/usergroup/?q=Consolidated")
     for _ in screens(page):
-        for column in ("provided_id", "environment_badge .badge", "updated time"):
+        for column in ("provided_id", "environment_badge .badge", "updated_at"):
             assert (
                 page.locator(f"#result_list .field-{column}").first.evaluate(
                     NUMBER_OF_LINES

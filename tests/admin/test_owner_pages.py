@@ -110,7 +110,7 @@ def test_a_token_of_the_wrong_kind_is_counted_and_explained(admin_client, api_cl
     assert refused.status_code == 401
     page = admin_client.get(url("usergroups_apitoken_change", token.pk))
     text = text_of(page)
-    assert "The token works as “Token” on /api/. It can read and write." in text
+    assert "The token works as “Token” on /api/." in text
     assert "(sent where another kind of token is used), the last just now ." in text
 
 

@@ -276,14 +276,10 @@ def sentence(page):
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
-        ({}, "Active The token works as “Token” on /api/. It can read and write."),
-        (
-            {"read_only": True},
-            "Active The token works as “Token” on /api/. It can only read.",
-        ),
+        ({}, "Active The token works as “Token” on /api/."),
         (
             {"expires_at": hours_ago(-3 * 24 - 1)},
-            "Expiring soon Expires in 3 days. It can read and write.",
+            "Expiring soon Expires in 3 days.",
         ),
         (
             {"expires_at": hours_ago(61 * 24)},
@@ -342,7 +338,7 @@ def test_the_page_of_a_rotated_token_says_what_replaced_it_and_by_whom(
         f"Expired just now. Calls get 401. Replaced by {successor} just now by admin."
     )
     shown = state_and_explanation(page_of_successor)
-    assert shown.endswith(f"It can read and write. It replaces {token}.")
+    assert shown.endswith(f"It replaces {token}.")
     for other_page, linked in ((page, successor), (page_of_successor, token)):
         assert f'<a href="{url(f"{model}_change", linked.pk)}">' in sentence(other_page)
 

@@ -161,18 +161,10 @@ def test_invalid_json_is_refused_as_in_a_call(
     assert (user_group.properties, user_group.mapping) == (None, {})
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('{"a": {"b": 1, "b": 1}}', "The key “b” occurs more than once in one object."),
-        ('{"a": 1,\n "b" 2}', "Line 2 is not valid JSON at character 6."),
-    ],
-)
-def test_a_repeated_key_and_the_place_of_an_error_are_named(
-    admin_client, user_group, text, problem
-):
-    page = save(admin_client, user_group, properties=text)
+def test_the_place_of_an_error_is_named(admin_client, user_group):
+    page = save(admin_client, user_group, properties='{"a": 1,\n "b" 2}')
 
+    problem = "Line 2 is not valid JSON at character 6."
     assert page.context["adminform"].errors == {"properties": [problem]}
 
 
@@ -265,13 +257,13 @@ def test_json_is_shown_without_permission_to_change(client):
     ).content.decode()
 
     shown = re.findall(
-        r'field-shown_(mapping|properties)">.*?<div class="readonly">(.*?)</div>',
+        r'field-(mapping|properties)">.*?<div class="readonly">(.*?)</div>',
         page,
         re.DOTALL,
     )
     assert {name: html.unescape(text) for name, text in shown} == {
-        "mapping": '{<br>  "40": "a"<br>}',
-        "properties": '{<br>  "<b>": {<br>    "a": 1<br>  }<br>}',
+        "mapping": '{"40": "a"}',
+        "properties": '{"<b>": {"a": 1}}',
     }
 
 
@@ -290,12 +282,6 @@ def test_the_team_the_environment_and_the_id_cannot_be_changed(admin_client):
     assert changed.mapping == {"40": 1}
     for field in ("team", "environment", "provided_id", "token"):
         assert getattr(changed, field) == getattr(user_group, field)
-
-
-def test_the_form_of_a_new_group_says_what_cannot_be_edited_later(admin_client):
-    page = admin_client.get(url("usergroups_usergroup_add")).content.decode()
-
-    assert "Cannot be edited later: Team, Environment, Provided id." in page
 
 
 @pytest.mark.parametrize("environment", ["", "Testing"])

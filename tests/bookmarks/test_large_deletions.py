@@ -217,16 +217,6 @@ def test_the_command_deletes_nothing_without_an_answer(collection, monkeypatch, 
     assert not Event.objects.exists()
 
 
-def test_a_dry_run_of_the_command_only_shows_what_it_would_delete(collection, capsys):
-    group = collection.user_group
-
-    delete_object("usergroups.UserGroup", group.pk, "--dry-run")
-
-    assert capsys.readouterr().err == DESCRIPTION.format(group)
-    assert UserGroup.objects.exists()
-    assert not Event.objects.exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

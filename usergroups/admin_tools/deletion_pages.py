@@ -21,7 +21,7 @@ from usergroups.events import Kind
 
 from .confirmations import ConfirmationForm, ConfirmingAdmin, requires_confirmation
 from .history import log_action
-from .pages import M, can_view
+from .pages import M
 from .paginator import display_rows
 
 MAX_BLOCKERS = 20  # rows that a message names
@@ -83,14 +83,13 @@ class DeletionForm(ConfirmationForm):
         if not number:
             return
         model = dependants.model
-        site = self.model_admin.admin_site
-        is_registered = site.is_registered(model)
-        if not is_registered or can_view(site, self.request, model):
+        # None if the model is not registered. Then, nobody needs permissions.
+        other: Any = self.model_admin.admin_site._registry.get(model)
+        if other is None or other.has_view_permission(self.request):
             self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
-            other = site._registry.get(model)
             if isinstance(other, ConfirmingAdmin):
                 self.remarks += filter(None, [other.summary(dependants)])
-        if is_registered and not may_delete(site, self.request, model):
+        if other is not None and not other.has_delete_permission(self.request):
             text = gettext("You do not have permission to delete: %(name)s.")
             self.refusals.append(text % {"name": model._meta.verbose_name})
         if number > limit:
@@ -101,13 +100,6 @@ class DeletionForm(ConfirmationForm):
             shown = display_rows(limit, model._meta)
             values = {"rows": shown, "model": self.model_admin.opts.label}
             self.refusals.append(text % values)
-
-
-def may_delete(
-    site: admin.AdminSite, request: HttpRequest, model: type[models.Model]
-) -> bool:
-    """Return whether the user may delete rows of a registered model."""
-    return site.get_model_admin(model).has_delete_permission(request)
 
 
 def protected_message(error: ProtectingError) -> str:

@@ -157,10 +157,6 @@ class EventAdmin(OperatorListAdmin[Event]):
     )
     list_select_related = ("user_group__team", "team")
     search_fields = ("actor", "text")
-    empty_text = _(
-        "Changes by operators, imports and exports are listed here, and what "
-        "applications rotate, revoke and delete."
-    )
 
     def get_urls(self) -> list[URLPattern]:
         route = "<path:key>/refused/"

@@ -4,7 +4,6 @@ single values.
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeVar
 
@@ -145,9 +144,6 @@ class JSONObjectFormField(forms.CharField):
             raise ValidationError(str(error)) from None
         except serializers.ValidationError as error:
             raise ValidationError(_error_texts(error)) from None
-        # A call takes the last of duplicate keys, but an operator may have
-        # overlooked the others.
-        json.loads(text, object_pairs_hook=refuse_duplicate_keys)
         if validated is None:
             return self.empty
         return validated
@@ -162,15 +158,6 @@ class JSONObjectFormField(forms.CharField):
             return False
         # Compare the JSON text, because 1 == True in Python.
         return json.dumps(entered) != json.dumps(initial)
-
-
-def refuse_duplicate_keys(pairs: list[tuple[str, object]]) -> None:
-    """Raise ValidationError if an object of JSON has a key twice."""
-    keys = Counter(key for key, _value in pairs)
-    for key, number in keys.items():
-        if number > 1:
-            problem = _("The key “%(key)s” occurs more than once in one object.")
-            raise ValidationError(problem % {"key": key})
 
 
 def _error_texts(error: serializers.ValidationError) -> list[str]:

@@ -133,7 +133,6 @@ class FindSite(admin.AdminSite):
             "title": _("Find"),
             "found": groups,
             "too_slow": [each.opts.verbose_name_plural for each in results.too_slow],
-            "text": text,
             "find_text": text,
             "is_private": is_private,
             "has_secret": has_secret,

@@ -31,7 +31,7 @@ from django.utils.translation import get_language, gettext, ngettext
 from .autocomplete import AutocompleteSelect
 from .csv_lists import csv_lines
 from .pages import M, PagesAdmin, can_view
-from .paginator import MAX_LISTED, BoundedPaginator, newest_rows
+from .paginator import MAX_LISTED, BoundedPaginator, newest_rows, number_as_text
 from .search import SearchForm, is_valid_query, rows_to_search
 
 UNUSABLE = (
@@ -90,7 +90,7 @@ class OperatorChangeList(ChangeList):
     @property
     def number(self) -> str:
         """The number of rows as text, with what it leaves out."""
-        number = f"{intcomma(self.result_count)}{'+' if self.paginator.limit else ''}"
+        number = number_as_text(self.result_count)
         if self.searched_rows:
             text = gettext("{number} of the first {limit}, which were searched")
             return text.format(number=number, limit=self.searched_rows)
@@ -168,8 +168,6 @@ class OperatorListAdmin(PagesAdmin[M]):
     """The heading of the list, if it is not the name of the model."""
     is_linked_by_find = False
     """Whether the page Find links to a search of this list."""
-    empty_text: str | Promise = ""
-    """The text to show when the table is empty."""
 
     @property
     def media(self) -> forms.Media:

@@ -19,7 +19,7 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.signals import acting_as
 
 from .autocomplete import autocomplete_field
-from .cells import badge, short_date
+from .cells import badge
 from .deletion_pages import DeletingAdmin
 from .event_list import recent_events
 from .fields import ForeignKey, MultiLineField, SingleLineField
@@ -73,14 +73,6 @@ class OperatorAdmin(
         if not row.environment:
             return None
         return badge(row.environment.lower(), row.environment)
-
-    @admin.display(description=_("created"), ordering="created_at")
-    def created(self, row: Any) -> str:
-        return short_date(row.created_at)
-
-    @admin.display(description=_("updated"), ordering="updated_at")
-    def updated(self, row: Any) -> str:
-        return short_date(row.updated_at)
 
     # Reading
 
@@ -182,17 +174,12 @@ class OperatorAdmin(
         *args: Any,
         **kwargs: Any,
     ) -> HttpResponse:
-        """Add the related lists and the buttons of actions to the page, and
-        the labels of the fields that cannot be edited later.
-        """
+        """Add the related lists and the buttons of actions to the page."""
         context["show_save_and_add_another"] = False
         context["show_save_and_continue"] = False  # Saving leads to this page.
         context["show_delete"] = False  # The template has a button for it.
         obj = context.get("original")
         if obj is None:
-            fields = context["adminform"].form.fields
-            names = [name for name in self.fixed_fields if name in fields]
-            context["fixed_labels"] = [fields[name].label for name in names]
             return super().render_change_form(request, context, *args, **kwargs)
         if getattr(context["adminform"].form, "has_conflict", False):
             context["last_events"] = recent_events(self.admin_site, request, 1, obj)

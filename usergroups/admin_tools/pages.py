@@ -129,8 +129,7 @@ class PagesAdmin(ModelAdmin[M]):
     ) -> HttpResponse:
         """Show each row with its secret and the row that it replaces, if any.
 
-        Reloading the page opens the only row, or the list, because a secret is
-        shown once. The page leads back to the owner if it is the only one.
+        The page leads back to the owner if it is the only one.
         """
         rows = []
         lines = []
@@ -140,10 +139,6 @@ class PagesAdmin(ModelAdmin[M]):
             # A cell must not contain tabs or line breaks.
             cells = [" ".join(text.split()) for text in [*cells, secret]]
             lines.append("\t".join(map(escape, cells)))
-        reload_url = self.url_of("changelist")
-        if len(secrets) == 1:
-            [(only_row, _secret, _old)] = secrets
-            reload_url = self.url_of("change", only_row.pk)
         owners = {self.owner_of(row) for row, _secret, _old in secrets}
         return self.render_page(
             request,
@@ -152,7 +147,6 @@ class PagesAdmin(ModelAdmin[M]):
             text=text,
             rows=rows,
             copied="\n".join(lines),
-            reload_url=reload_url,
             owner_link=self.link_to(owners.pop()) if len(owners) == 1 else "",
         )
 

@@ -20,13 +20,16 @@ def bounded_count(rows: QuerySet[Model]) -> int:
 
 
 def bounded_number(rows: QuerySet[Model]) -> str:
-    """Return ``bounded_count()`` as text, with a plus sign if there may be more
-    rows.
+    """Return ``bounded_count()`` as text."""
+    return number_as_text(bounded_count(rows))
+
+
+def number_as_text(number: int) -> str:
+    """Return a ``bounded_count()`` as text, with a plus sign if there may be
+    more rows.
     """
-    number = bounded_count(rows)
-    if number == MAX_LISTED:
-        return f"{intcomma(number)}+"
-    return intcomma(number)
+    more = "+" if number == MAX_LISTED else ""
+    return f"{intcomma(number)}{more}"
 
 
 def newest_rows(rows: QuerySet[M]) -> QuerySet[M]:
@@ -65,10 +68,6 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
         return bounded_count(self.object_list)
 
     @property
-    def limit(self) -> str:
-        """The maximum number of rows as text if there may be more rows,
-        otherwise empty.
-        """
-        if self.count < MAX_LISTED:
-            return ""
-        return intcomma(MAX_LISTED)
+    def is_limited(self) -> bool:
+        """Whether there may be more rows."""
+        return self.count == MAX_LISTED

@@ -39,7 +39,7 @@ from .admin_states import (
     TokenStateFilter,
     refusals_sentence,
     state_sentence,
-    successor_sentence,
+    time_and_operator,
     tokens_of_same_owner,
 )
 from .models import (
@@ -183,7 +183,9 @@ class TokenAdmin(OperatorAdmin[T]):
         others = tokens_of_same_owner(token)
         if token.rotated_at is not None:
             for successor in others.filter(predecessor_id=token.pk):
-                parts.append(successor_sentence(token, self.link_to(successor)))
+                link = self.link_to(successor)
+                rotated = time_and_operator(token.rotated_at, token.rotated_by)
+                parts.append(format_html(gettext("Replaced by {} {}."), link, rotated))
         if token.predecessor_id is not None:
             for predecessor in others.filter(pk=token.predecessor_id):
                 link = self.link_to(predecessor)

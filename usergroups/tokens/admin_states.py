@@ -2,7 +2,7 @@
 sentences at the top of its page.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.contrib import admin
@@ -69,39 +69,27 @@ def state_sentence(token: Token, usage: object = "") -> str:
     The page shows it after the name of the state.
     """
     expires = relative_time(token.expires_at)
-    scope = gettext("It can read and write.")
-    if token.read_only:
-        scope = gettext("It can only read.")
     match token.state:
         case TokenState.REVOKED:
-            return revoked_sentence(token)
+            revoked = time_and_operator(token.revoked_at, token.revoked_by)
+            return format_html(gettext("{}. Calls get 401."), revoked)
         case TokenState.EXPIRED:
             return format_html(gettext("{}. Calls get 401."), expires)
         case TokenState.ROTATED:
             text = gettext("{}, and expires {}. Until then, both tokens work.")
             return format_html(text, relative_time(token.rotated_at), expires)
         case TokenState.EXPIRING:
-            return format_html(gettext("Expires {}. {}"), expires, scope)
+            return format_html(gettext("Expires {}."), expires)
         case _:
-            return format_html(gettext("The token works {}. {}"), usage, scope)
+            return format_html(gettext("The token works {}."), usage)
 
 
-def revoked_sentence(token: Token) -> str:
-    """Return when a token was revoked, and by which operator."""
-    revoked = relative_time(token.revoked_at)
-    if not token.revoked_by:
-        return format_html(gettext("{}. Calls get 401."), revoked)
-    text = gettext("{time} by {operator}. Calls get 401.")
-    return format_html(text, time=revoked, operator=token.revoked_by)
-
-
-def successor_sentence(token: Token, link: str) -> str:
-    """Return what replaced a token, with this link, when, and who did it."""
-    rotated = relative_time(token.rotated_at)
-    if not token.rotated_by:
-        return format_html(gettext("Replaced by {} {}."), link, rotated)
-    text = gettext("Replaced by {token} {time} by {operator}.")
-    return format_html(text, token=link, time=rotated, operator=token.rotated_by)
+def time_and_operator(at: datetime | None, operator: str) -> str | None:
+    """Return when something was done, and by which operator, if it was one."""
+    time = relative_time(at)
+    if not operator:
+        return time
+    return format_html(gettext("{time} by {operator}"), time=time, operator=operator)
 
 
 def refusals_sentence(token: Any) -> str:

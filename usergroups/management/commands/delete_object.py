@@ -44,11 +44,6 @@ class Command(OperatorCommand):
             required=apps.is_installed("django.contrib.admin"),
             help="Your account, which the history names.",
         )
-        parser.add_argument(
-            "--dry-run",
-            action="store_true",
-            help="Show what it is, and delete nothing.",
-        )
         parser.add_argument("--yes", action="store_true", help="Do not ask.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -62,8 +57,6 @@ class Command(OperatorCommand):
                 f"There is no {model._meta.verbose_name} with the id {options['id']!r}."
             )
         self.describe(row, rows)
-        if options["dry_run"]:
-            return
         if not options["yes"]:
             self.ask()
 
