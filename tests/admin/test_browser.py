@@ -49,7 +49,7 @@ def test_an_api_token_is_issued_used_rotated_and_revoked(service, page):
 
     # Reloading the page, and going back and forward, neither shows the secret
     # again nor issues another token.
-    heading = page.get_by_role("heading", name="Nightly sync")
+    heading = page.get_by_role("heading", name="API tokens")
     page.reload()
     expect(heading).to_be_visible()
     page.go_back()
@@ -241,8 +241,10 @@ def test_properties_are_edited_and_the_user_group_token_is_rotated(service, page
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert clipboard(page) == group["token"]
-    page.reload()  # leads to the page of the user group
-
+    page.reload()  # leads to the list
+    expect(page.get_by_role("heading", name="User groups")).to_be_visible()
+    page.goto("/admin/usergroups/usergroup/?q=example_1")
+    page.get_by_role("link", name="Example 1").first.click()
     page.get_by_role("button", name="Rotate dashboard token").click()
     page.get_by_role("button", name="Rotate").click()
     expect(page.get_by_text("was rotated.")).to_be_visible()
