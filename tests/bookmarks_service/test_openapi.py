@@ -209,6 +209,17 @@ def test_the_codes_of_an_operation_are_those_of_its_fields(document):
     assert "too_many_errors" in codes("update_user_group", "400")
     # It is in the result of an item.
     assert "in_future" not in codes("create_bookmarks", "400")
+    # Parameters are texts, and the items of a list are never missing.
+    assert codes("get_user_group", "400") == {
+        *common,
+        "required",
+        "repeated_parameter",
+        "blank",
+        "max_length",
+    }
+    assert codes("list_bookmarks", "400").isdisjoint({"required", "not_a_list"})
+    # A number in a text is invalid in a body.
+    assert "max_string_length" not in codes("issue_access_token", "400")
     assert "required" not in codes("list_collections", "400")
     assert "repeated_parameter" in codes("list_collections", "400")
     assert codes("get_bookmark", "400") == common

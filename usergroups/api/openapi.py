@@ -25,7 +25,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework import exceptions
 from rest_framework.exceptions import APIException
-from rest_framework.fields import empty
+from rest_framework.fields import CharField, empty
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.serializers import Serializer
 
@@ -404,12 +404,17 @@ class OperationSchema(AutoSchema):
         serializer = self.serializer(partial=self.method == "PATCH")
         codes: set[str] = set()
         for field in serializer.fields.values():
-            codes |= codes_of_field(field)
+            of_field = codes_of_field(field)
+            if self.has_query and isinstance(field, CharField):
+                of_field.discard("invalid")  # for values that are not text
+            codes |= of_field
         if self.has_body:
             codes |= CODES_OF_BODIES
+            codes.discard("max_string_length")  # of a number that is text
         elif codes:
             codes.add("repeated_parameter")
-            codes.discard("null")  # A query parameter is never null.
+            # A query parameter is a text, or a list of texts.
+            codes -= {"null", "not_a_list"}
         return {*codes, "unknown_parameter"}
 
 
@@ -445,7 +450,9 @@ def codes_of_field(field: Any) -> set[str]:
     # A field has messages for the codes of limits that it lacks. The limits that
     # it has are validators, which are added below.
     impossible = {"max_length", "min_value", "max_value"}
-    if not field.required or getattr(field.root, "partial", False):
+    # The items of a list have no name, and are never missing.
+    is_optional = not field.required or not field.field_name
+    if is_optional or getattr(field.root, "partial", False):
         impossible.add("required")
     if field.allow_null:
         impossible.add("null")
