@@ -45,6 +45,7 @@ from .errors import (
     WrongTokenKind,
     failure,
 )
+from .fields import StrictIntegerField
 from .pagination import KeysetPagination
 from .parsers import PayloadTooLarge
 from .requests import FIELD, PARAMETER, UnknownName
@@ -410,7 +411,6 @@ class OperationSchema(AutoSchema):
             codes |= of_field
         if self.has_body:
             codes |= CODES_OF_BODIES
-            codes.discard("max_string_length")  # of a number that is text
         elif codes:
             codes.add("repeated_parameter")
             # A query parameter is a text, or a list of texts.
@@ -454,6 +454,8 @@ def codes_of_field(field: Any) -> set[str]:
     is_optional = not field.required or not field.field_name
     if is_optional or getattr(field.root, "partial", False):
         impossible.add("required")
+    if isinstance(field, StrictIntegerField):
+        impossible.add("max_string_length")  # of a number that is text
     if field.allow_null:
         impossible.add("null")
     if getattr(field, "allow_blank", True):
