@@ -25,7 +25,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework import exceptions
 from rest_framework.exceptions import APIException
-from rest_framework.fields import CharField, empty
+from rest_framework.fields import empty
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.serializers import Serializer
 
@@ -314,16 +314,17 @@ class OperationSchema(AutoSchema):
             schema.pop("x-spec-enum-id", None)
 
     def _map_serializer(
-        self, serializer: object, direction: str, *args: object, **kwargs: object
+        self, serializer: object, direction: str, bypass_extensions: bool = False
     ) -> Schema:
         """Describe the fields of a serializer, with the examples of its class."""
-        schema: Schema = super()._map_serializer(serializer, direction, *args, **kwargs)  # type: ignore[no-untyped-call]
-        described_class = type(force_instance(serializer))  # type: ignore[no-untyped-call]
+        schema: Schema = super()._map_serializer(  # type: ignore[no-untyped-call]
+            serializer, direction, bypass_extensions
+        )
+        kind = type(force_instance(serializer))  # type: ignore[no-untyped-call]
         # A body may also have the fields of an answer about the same object.
-        takes_answer = hasattr(described_class, "answer")
-        if direction == "request" and not takes_answer:
+        if direction == "request" and not hasattr(kind, "answer"):
             schema["additionalProperties"] = False
-        examples = examples_of(described_class)
+        examples = examples_of(kind)
         for name, described in schema.get("properties", {}).items():
             # In OpenAPI 3.0, a reference has nothing beside it.
             if name in examples and "$ref" not in described:
@@ -405,10 +406,7 @@ class OperationSchema(AutoSchema):
         serializer = self.serializer(partial=self.method == "PATCH")
         codes: set[str] = set()
         for field in serializer.fields.values():
-            of_field = codes_of_field(field)
-            if self.has_query and isinstance(field, CharField):
-                of_field.discard("invalid")  # for values that are not text
-            codes |= of_field
+            codes |= codes_of_field(field)
         if self.has_body:
             codes |= CODES_OF_BODIES
         elif codes:
@@ -451,8 +449,8 @@ def codes_of_field(field: Any) -> set[str]:
     # it has are validators, which are added below.
     impossible = {"max_length", "min_value", "max_value"}
     # The items of a list have no name, and are never missing.
-    is_optional = not field.required or not field.field_name
-    if is_optional or getattr(field.root, "partial", False):
+    is_needed = field.required and field.field_name
+    if not is_needed or getattr(field.root, "partial", False):
         impossible.add("required")
     if isinstance(field, StrictIntegerField):
         impossible.add("max_string_length")  # of a number that is text
