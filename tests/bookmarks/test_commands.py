@@ -16,7 +16,7 @@ from bookmarks.files import EXPORT_FORMATS, read
 from bookmarks.management.commands import export_bookmarks, import_bookmarks
 from bookmarks.models import Bookmark
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
-from tests.usergroups.factories import UserGroupFactory
+from tests.usergroups.factories import TeamFactory, UserGroupFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +46,25 @@ def import_file(user_group, tmp_path, capsys):
         return [text.strip() for text in capsys.readouterr()]
 
     return run
+
+
+@pytest.mark.parametrize(("team", "environment"), [("Acme", "Testing"), ("Other", "")])
+def test_the_group_is_that_of_the_team_and_environment(
+    user_group, tmp_path, team, environment
+):
+    owner = user_group.team if team == "Acme" else TeamFactory(name=team)
+    twin = UserGroupFactory(
+        team=owner, environment=environment, provided_id=user_group.provided_id
+    )
+    file = tmp_path / "a.csv"
+    file.write_text("url\nhttps://a/\n")
+    options = ["--team", team, "--user-group", twin.provided_id]
+    if environment:
+        options += ["--environment", environment]
+
+    call_command("import_bookmarks", str(file), *options)
+
+    assert Bookmark.objects.get().user_group == twin
 
 
 IMPORTS = {
