@@ -7,6 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.urls import reverse
 
 from bookmarks.models import Bookmark, Collection
+from bookmarks.owned_rows import Duplicate
 from tests.answers import collection_json, errors, listed
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 
@@ -237,3 +238,15 @@ def test_an_unknown_or_malformed_id_is_not_found(
 
     assert errors(response, 404) == [(None, f"{url_name}_not_found")]
     own.refresh_from_db()  # It still exists.
+
+
+def test_the_duplicate_of_a_name_is_a_collection_of_the_user_group(user_group):
+    CollectionFactory(name="Work")
+    CollectionFactory(user_group=user_group, name="Private")
+    work = CollectionFactory(user_group=user_group, name="Work")
+    other = CollectionFactory(user_group=user_group, name="Other")
+
+    with pytest.raises(Duplicate) as error:
+        Collection.objects.update_by_id(user_group, other.pk, name="Work")
+
+    assert error.value.key == work.pk
