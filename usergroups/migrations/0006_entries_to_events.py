@@ -5,13 +5,12 @@ not changed, so that the previous version can still show them.
 """
 
 import json
-import secrets
 from collections import defaultdict
-from uuid import UUID
 
 from django.apps import apps as installed
 from django.core.exceptions import ValidationError
-from django.db import migrations, models, transaction
+from django.db import migrations, transaction
+from uuid_utils.compat import uuid7
 
 # The label, which a host project may change.
 USERGROUPS = installed.get_containing_app_config('usergroups').label
@@ -131,9 +130,7 @@ def owners_of(batch, using):
         rows = model._base_manager.using(using).order_by()
         for start in range(0, len(valid), BATCH):
             some = rows.filter(pk__in=valid[start : start + BATCH])
-            # Django 5.2.0 returns one value if both names are those of one field.
-            some = some.annotate(event_owner=models.F(field))
-            for key, owner in some.values_list('pk', 'event_owner'):
+            for key, owner in some.values_list('pk', field):
                 if owner is not None:
                     owners[model, str(key)] = (name, owner)
     return owners
@@ -213,13 +210,8 @@ def make_events(entry, existing, owners, event_model, new, changed):
 
 
 def key_at(entry):
-    """Return a new key, a UUID of version 7 with the time of the entry."""
-    milliseconds = int(entry.action_time.timestamp() * 1_000)
-    random = secrets.randbits(80)
-    # The version and the variant replace some of the random bits.
-    random = random & ~(0xF << 76) | 0x7 << 76
-    random = random & ~(0x3 << 62) | 0x2 << 62
-    return UUID(int=milliseconds << 80 | random)
+    """Return a new key with the time of the entry."""
+    return uuid7(nanoseconds=int(entry.action_time.timestamp() * 1_000_000_000))
 
 
 class Migration(migrations.Migration):
