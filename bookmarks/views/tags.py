@@ -18,7 +18,10 @@ from usergroups.api.views import ListMixin
 from .access_token_view import AccessTokenView
 
 ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
-"""The time in the positions of tags, which have none."""
+"""The time in the positions of tags, which have none.
+
+The ends of a list have other times, before and after all tags.
+"""
 
 
 class TagPagination(KeysetPagination):
