@@ -75,10 +75,10 @@ def _has_costly_host(url: str) -> bool:
     host with percent signs is decoded first, and may then have characters that
     are not ASCII.
     """
-    host = _HOST.match(url)
-    if host is None or len(host[1]) <= MAX_HOST_LENGTH:
+    match = _HOST.match(url)
+    if match is None or len(match[1]) <= MAX_HOST_LENGTH:
         return False
-    return "%" in host[1] or not host[1].isascii()
+    return "%" in match[1] or not match[1].isascii()
 
 
 class WebURL(str):

@@ -63,11 +63,11 @@ def size_of_results(
 
 
 def pages(rows: Any, size: int, order: Sequence[str] = ()) -> Iterator[list[Any]]:
-    """Yield the rows of a queryset in pages from the oldest to the newest, but
-    in the given order before. Several pages may only have rows with the same
-    values of it.
+    """Yield the rows of a queryset in pages, ordered by the fields in ``order``
+    and then from the oldest to the newest.
 
-    Named tuples of values must have ``created_at`` and ``pk``.
+    If there is more than one page, all rows must have the same values of these
+    fields. Named tuples of values must have ``created_at`` and ``pk``.
     """
     rows = following = rows.order_by(*order, "created_at", "pk")
     while page := list(following[:size]):
