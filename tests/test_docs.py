@@ -1,5 +1,6 @@
-"""The examples in the documents work, and their tables name what the code has."""
+"""The examples in the documents work, and their tables say what the code has."""
 
+import ast
 import json
 import re
 import subprocess
@@ -9,12 +10,32 @@ from itertools import combinations
 import pytest
 from django.core.management import get_commands
 
+from bookmarks.admin.exports import MAX_EXPORTED
+from bookmarks.conf import max_import_size
 from bookmarks.files import read
+from bookmarks.querysets.bookmarks import MAX_FOUND
+from bookmarks_service import form_sizes
 from bookmarks_service.postgresql_connections import SET_LIMITS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.documents import ROOT, blocks, names, page, rows, section
 from tests.servers import TIMEOUT
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups.admin_tools.confirmations import ConfirmationForm
+from usergroups.admin_tools.paginator import MAX_LISTED
+from usergroups.admin_tools.search import MAX_SEARCHED_SIZE
+from usergroups.api import (
+    batches,
+    body_sizes,
+    call_limits,
+    conf,
+    errors,
+    pagination,
+    requests,
+    strict_json,
+)
+from usergroups.api.call_limits import MAX_WAIT
+from usergroups.db.cascades import MAX_DEPENDANTS
+from usergroups.tokens.models import MAX_ACTIVE_TOKENS, MAX_ROTATIONS
 
 README = ROOT / "README.md"
 DEPLOYMENT = ["deploy", "containers", "settings", "proxies"]
@@ -212,6 +233,137 @@ def test_all_settings_and_system_checks_of_the_apps_are_documented():
     checks = set(re.findall(r'"(\w+\.[EW]\d{3})"', source))
 
     assert names(section("plug-in", "Settings")) == settings | checks
+
+
+DEFAULTS = {
+    "USERGROUPS_MAX_BODY_SIZE": body_sizes.max_body_size,
+    "USERGROUPS_CALL_TIME_LIMIT": conf.call_time_limit,
+    "USERGROUPS_DELETION_RETENTION_DAYS": conf.deletion_retention_days,
+    "USERGROUPS_CALL_RATE": conf.call_rate,
+    "USERGROUPS_FAILURE_RATE": conf.failure_rate,
+    "USERGROUPS_TRUSTED_PROXIES": conf.trusted_proxies,
+    "BOOKMARKS_MAX_IMPORT_SIZE": max_import_size,
+}
+
+
+@pytest.fixture
+def defaults(settings):
+    """The values of the settings of the apps in a project that sets none."""
+    for name in DEFAULTS:
+        delattr(settings, name)
+    return {name: read_setting() for name, read_setting in DEFAULTS.items()}
+
+
+def test_the_documented_defaults_of_the_apps_are_those_of_the_code(defaults):
+    documented = {
+        row[0].strip("`"): ast.literal_eval(row[1].strip("`"))
+        for row in rows(section("plug-in", "Settings"))
+        if row[0].strip("`") in DEFAULTS
+    }
+
+    assert documented == defaults
+
+
+def in_mib(size):
+    return f"{size / body_sizes.MIB:g} MiB"
+
+
+def a_minute(rate):
+    """Return a rate in words: "60000/min" is "60,000 a minute"."""
+    number, _, period = rate.partition("/")
+    assert period == "min"
+    return f"{int(number):,} a minute"
+
+
+def in_nginx(zone):
+    """Return the number of requests in progress that nginx allows."""
+    configurations = "".join(
+        path.read_text() for path in (ROOT / "docs/examples").glob("*.conf")
+    )
+    [number] = re.findall(rf"limit_conn {zone} (\d+);", configurations)
+    return number
+
+
+def test_the_documented_limits_are_those_of_the_code(settings, defaults):
+    documented = dict(rows(section("SECURITY", "Limits"))[2:])
+    pages = pagination.KeysetPagination
+    searched = f"{pagination.MAX_SCANNED:,} objects"
+    costly = call_limits.COSTLY_CALLS
+    locked_out = settings.AXES_COOLOFF_TIME.total_seconds() / 60
+    batch = "`POST /api/users/batch`, `POST /v1/bookmarks/batch` and a lookup"
+
+    assert documented == {
+        "body of a call": (
+            f"{in_mib(defaults['USERGROUPS_MAX_BODY_SIZE'])}: "
+            "`USERGROUPS_MAX_BODY_SIZE`"
+        ),
+        f"body of {batch}": (
+            f"{in_mib(body_sizes.max_batch_size())}, or that of a call if it is larger"
+        ),
+        "file to import": (
+            f"{in_mib(defaults['BOOKMARKS_MAX_IMPORT_SIZE'])}: "
+            "`BOOKMARKS_MAX_IMPORT_SIZE`"
+        ),
+        "levels of JSON": f"{strict_json.MAX_DEPTH}",
+        "commas and opening brackets of JSON, outside strings": (
+            f"{strict_json.MAX_VALUES:,}"
+        ),
+        "parameters of a query": f"{requests.MAX_QUERY_PARAMETERS}",
+        "ETags in `If-Match`": f"{requests.MAX_ETAGS}",
+        "items of a batch or a lookup": f"{batches.MAX_ITEMS:,}",
+        "text, `mapping` and `properties` in the response to a batch": in_mib(
+            body_sizes.MAX_RESULTS_SIZE
+        ),
+        "ids that a lookup finds": f"{MAX_FOUND:,}",
+        "objects of a page": f"{pages.max_limit}, by default {pages.default_limit}",
+        "text, `mapping` and `properties` of a page": in_mib(body_sizes.MAX_PAGE_SIZE),
+        "what a search reads for a page": (
+            f"{searched}, or {pagination.MAX_SCANNED_SIZE:,} bytes"
+        ),
+        "errors in a response": f"{errors.MAX_PROBLEMS}",
+        "errors in a result of a batch": f"{batches.MAX_PROBLEMS}",
+        "rows that a call deletes with an object": f"{MAX_DEPENDANTS:,}",
+        "time of a call": (
+            f"{defaults['USERGROUPS_CALL_TIME_LIMIT']} seconds: "
+            "`USERGROUPS_CALL_TIME_LIMIT`"
+        ),
+        "calls of a token": (
+            f"{a_minute(defaults['USERGROUPS_CALL_RATE'])}: `USERGROUPS_CALL_RATE`"
+        ),
+        "failed authentications of an address": (
+            f"{a_minute(defaults['USERGROUPS_FAILURE_RATE'])}: "
+            "`USERGROUPS_FAILURE_RATE`"
+        ),
+        "calls of an owner at work in a process": f"{call_limits.ANY_CALLS.per_owner}",
+        "calls of an owner that wait in a process": (
+            f"{call_limits.MAX_WAITING}, for up to {MAX_WAIT} seconds"
+        ),
+        "[costly calls](api.md#rate-limits) at work in a process": (
+            f"{costly.per_owner} of a team, and {costly.in_total} of all"
+        ),
+        "active tokens of an owner": f"{MAX_ACTIVE_TOKENS:,}",
+        "rotations of a token and its successors": f"{MAX_ROTATIONS} an hour",
+        "age of a listed deletion": (
+            f"{defaults['USERGROUPS_DELETION_RETENTION_DAYS']} days: "
+            "`USERGROUPS_DELETION_RETENTION_DAYS`"
+        ),
+        "requests of an address in progress, behind nginx": (
+            f"{in_nginx('bookmarks_service_address')}, "
+            f"and {in_nginx('bookmarks_service_admin')} in the admin"
+        ),
+        "failed logins of an address": (
+            f"{settings.AXES_FAILURE_LIMIT}, then none for {locked_out:g} minutes"
+        ),
+        "form of the admin": (
+            f"{form_sizes.MAX_ANONYMOUS_FORM // form_sizes.KIB} KiB before the login, "
+            f"{in_mib(form_sizes.MAX_FORM)}, "
+            f"or {in_mib(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)} with JSON"
+        ),
+        "rows of a list of the admin, and of its CSV": f"{MAX_LISTED:,}",
+        "what the search of a list of the admin reads": f"{MAX_SEARCHED_SIZE:,} bytes",
+        "rows of an action of the admin": f"{ConfirmationForm.max_rows}",
+        "bookmarks of an export in the admin": f"{MAX_EXPORTED:,}",
+    }
 
 
 def test_the_documented_time_limits_are_those_of_the_service():
