@@ -10,6 +10,11 @@ of five bursts, and the median of the seconds until the last response. Then it
 prints the median and the p99 of the calls of another team, one after another
 for five seconds: alone, beside clients of one token that repeat a call in a
 loop, and, on PostgreSQL, while 40 updates of one user group wait for a lock.
+
+If calls did not wait for their turn, and the seventh of an owner were refused,
+up to 104 of 200 would be, and 174 on SQLite. A process with 249 threads took 182
+MiB of memory on PostgreSQL, and 99 MiB with eight threads. On SQLite, whose
+threads have a connection each, it took 356 MiB with 204.
 """
 
 import asyncio

@@ -6,6 +6,10 @@ imported.
 It fills a new database with BOOKMARKS bookmarks (2 million by default), prints
 the bytes for each row of each table and index, and imports a file. It needs
 the rights of a superuser of PostgreSQL.
+
+Of the 778 bytes of a bookmark, 373 are in the table, 112 in ``bookmarks_url``,
+91 in ``bookmarks_in_collection``, 85 each in ``bookmarks_by_group`` and
+``bookmarks_by_update``, and 32 in the primary key.
 """
 
 import json

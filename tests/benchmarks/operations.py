@@ -16,6 +16,8 @@ random order in each of ROUNDS (default 8), after a warm-up. The service's rate
 limit is on but not reached. The script fails if any call fails.
 
 It prints medians, and the quartiles of the ratio to ``orm`` in the same round.
+The calls a second of prepared SQL were 4.49 times those of ``orm`` for a PUT (of
+the service: 2.54), and 1.93 times for a POST (1.86).
 """
 
 import json

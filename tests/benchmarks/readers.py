@@ -7,6 +7,9 @@ By default, the files have 1, 10 and 100 MB, which takes some minutes for each
 format. They are like those that programs write; ``file_costs`` tries to make the
 readers slow. A process of its own generates each file on the disk and reads it
 piece by piece, so that the measured memory is that of the reader.
+
+In ns of CPU time for each byte of 100 MB: 99 for HTML, 48 for JSON Lines, 44 for
+CSV, 162 for JSON, and 339 for JSON with folders.
 """
 
 import io
