@@ -58,9 +58,9 @@ def test_the_documented_functions_are_those_of_a_put_and_a_post(
     body = {"user_group_id": user_group.provided_id, "name": "A name"}
     urls = iter(["https://example.com/1", "https://example.com/2"])
 
-    walks = [
-        as_text(functions_of(lambda: put(body))),
-        as_text(functions_of(lambda: post({"url": next(urls)}))),
-    ]
+    of_the_put = functions_of(lambda: put(body))
+    of_the_post = functions_of(lambda: post({"url": next(urls)}))
+    others = [function for function in of_the_post if function not in of_the_put]
+    walks = [as_text(of_the_put), as_text(others)]
 
     assert blocks(section("architecture", "A PUT and a POST"), "text") == walks
