@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from usergroups.models import MAX_ENVIRONMENT_LENGTH, Team, UserGroup
-from usergroups.tokens.models import Token
+from usergroups.tokens.models import Token, indexes_for_lists
 
 from . import web_url
 from .bookmark_errors import BOOKMARK_EXISTS, IN_FUTURE
@@ -80,24 +80,7 @@ class AccessToken(Token):
                 fields=["team", "environment", "created_at", "digest"],
                 name="bookmarks_tokens_by_team",
             ),
-            # The lists of the API do not ask for unrevoked tokens, and therefore
-            # never read this index, which has tokens of all teams.
-            models.Index(
-                fields=["expires_at"],
-                condition=models.Q(revoked_at=None, expires_at__isnull=False),
-                name="bookmarks_tokens_by_expiry",
-            ),
-            models.Index(
-                fields=["predecessor_id", "id"],
-                condition=models.Q(predecessor_id__isnull=False),
-                name="bookmarks_token_successors",
-            ),
-            # A call that is accepted writes no column of this index.
-            models.Index(
-                fields=["last_refused_at"],
-                condition=models.Q(last_refused_at__isnull=False),
-                name="bookmarks_refused_tokens",
-            ),
+            *indexes_for_lists("bookmarks"),
         ]
 
 

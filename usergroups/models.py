@@ -20,7 +20,7 @@ from .querysets import (
     UserGroupQuerySet,
 )
 from .tokens import secret_format
-from .tokens.models import Token
+from .tokens.models import Token, indexes_for_lists
 
 MAX_NAME_LENGTH = 255
 MAX_ID_LENGTH = 255
@@ -119,24 +119,7 @@ class ApiToken(Token):
             models.Index(
                 fields=["team", "created_at"], name="usergroups_tokens_by_team"
             ),
-            # The lists of the API do not ask for unrevoked tokens, and therefore
-            # never read this index, which has tokens of all teams.
-            models.Index(
-                fields=["expires_at"],
-                condition=models.Q(revoked_at=None, expires_at__isnull=False),
-                name="usergroups_tokens_by_expiry",
-            ),
-            models.Index(
-                fields=["predecessor_id", "id"],
-                condition=models.Q(predecessor_id__isnull=False),
-                name="usergroups_token_successors",
-            ),
-            # A call that is accepted writes no column of this index.
-            models.Index(
-                fields=["last_refused_at"],
-                condition=models.Q(last_refused_at__isnull=False),
-                name="usergroups_refused_tokens",
-            ),
+            *indexes_for_lists("usergroups"),
         ]
 
     @property

@@ -1,13 +1,11 @@
 """The base classes of the admins of rows that belong to a user group."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db import router
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.deletion_log import Deletion
@@ -17,7 +15,6 @@ from usergroups.admin_tools.cells import two_lines
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M
-from usergroups.db.announcements import announce_update
 from usergroups.db.deletion_records import DeletionRecord
 
 OWNER_COLUMNS = ("user_group_link", "team_link")
@@ -63,32 +60,12 @@ class DistributedAdmin(OwnedAdmin[M]):
         Those of one user group are locked when the queryset is read, and those
         of several at once, here.
         """
-        parts = self.by_user_group(found, rows.db)
-        if len(parts) == 1:
-            return super().locked(rows.filter(user_group=found[0].user_group_id), found)
-        # Citus cannot lock the rows of several groups with one statement.
-        for part in parts:
-            list(part.order_by("pk").select_for_update().values_list("pk", flat=True))
+        user_groups = sorted({row.user_group_id for row in found})
+        if len(user_groups) == 1:
+            return super().locked(rows.filter(user_group=user_groups[0]), found)
+        for user_group in user_groups:
+            list(super().locked(rows.filter(user_group=user_group), found))
         return rows.order_by("pk")
-
-    def delete_queryset(  # type: ignore[override]
-        self, request: HttpRequest, queryset: QuerySet[M]
-    ) -> Mapping[str, int]:
-        counts = Counter[str]()
-        for part in self.by_user_group(queryset, queryset.db):
-            counts.update(super().delete_queryset(request, part))
-        return counts
-
-    def by_user_group(self, rows: Iterable[Any], using: str) -> list[QuerySet[M]]:
-        """Return a queryset of the rows of each user group."""
-        keys = defaultdict(list)
-        for row in rows:
-            keys[row.user_group_id].append(row.pk)
-        all_rows = self.model._default_manager.using(using)
-        return [
-            all_rows.filter(user_group=user_group, pk__in=keys[user_group])
-            for user_group in sorted(keys)
-        ]
 
     def deletions_of(self, text: str) -> QuerySet[DeletionRecord] | None:
         key = parse_public_id(text)
@@ -99,13 +76,3 @@ class DistributedAdmin(OwnedAdmin[M]):
             object_type=self.opts.model_name, object_id=key
         )
         return records.select_related("user_group__team")
-
-    def update_fields(self, obj: Any, names: Sequence[str]) -> None:
-        # save() would update the row on all nodes, because it names only the
-        # primary key.
-        using = router.db_for_write(self.model)
-        rows = self.model._default_manager.using(using).filter(
-            user_group=obj.user_group_id, pk=obj.pk
-        )
-        rows.update(**{name: getattr(obj, name) for name in names})
-        announce_update([obj], using, names)

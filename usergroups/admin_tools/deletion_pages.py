@@ -1,6 +1,6 @@
 """Deletions, with a confirmation that counts what is deleted as well."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -133,20 +133,12 @@ class DeletingAdmin(ConfirmingAdmin[M]):
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[M]) -> str:
         rows = list(queryset)
         try:
-            counts = self.delete_queryset(request, queryset)
+            _number, counts = queryset.delete()
         except (models.ProtectedError, models.RestrictedError) as error:
             return protected_message(error)
         log_action(request.user, Kind.DELETED, rows, counts=counts)
         shown = display_rows(len(rows), self.opts)
         return gettext("Deleted %(rows)s.") % {"rows": shown}
-
-    def delete_queryset(  # type: ignore[override]
-        self, request: HttpRequest, queryset: QuerySet[M]
-    ) -> Mapping[str, int]:
-        """Delete the rows, and return the numbers of all deleted rows by the
-        label of their model.
-        """
-        return queryset.delete()[1]
 
     def delete_view(
         self,

@@ -35,7 +35,7 @@ from usergroups.events import (
 
 from .autocomplete import AutocompleteFilter
 from .cells import relative_time
-from .fields import indent_json, is_valid_value
+from .fields import indent_json
 from .lists import OperatorListAdmin
 from .pages import admin_url, can_view
 from .paginator import display_rows
@@ -200,11 +200,8 @@ class EventAdmin(OperatorListAdmin[Event]):
 
     def refused_lines_view(self, request: HttpRequest, key: str) -> HttpResponse:
         """Return the refused lines of an import as a file."""
-        events = self.get_queryset(request).filter(has_refused_lines=True)
-        event = None
-        if is_valid_value(Event._meta.pk, key):
-            event = events.filter(pk=key).first()
-        if event is None:
+        event = self.get_object(request, key)
+        if event is None or not event.refused_lines:
             raise Http404
         disposition = content_disposition_header(True, refused_file_name(event.text))
         return HttpResponse(

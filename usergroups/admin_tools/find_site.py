@@ -3,7 +3,7 @@ or a URL.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -86,11 +86,7 @@ class FindSite(admin.AdminSite):
         A secret has 38 characters after its prefix. The pattern also matches
         one that was cut off after at least 30.
         """
-        prefixes = {each.secret_prefix for each in self.admins}
-        # that of admins without secrets
-        prefixes.discard("")
-        if not prefixes:
-            return "(?!)"  # matches nothing
+        prefixes = {each.secret_prefix for each in self.admins if each.secret_prefix}
         any_prefix = "|".join(sorted(prefixes))
         return rf"(?<![0-9A-Za-z])(?:{any_prefix})_[0-9A-Za-z]{{30,}}"
 
@@ -172,8 +168,11 @@ class FindSite(admin.AdminSite):
         secrets = re.findall(self.secrets_pattern, text)
         if secrets:
             for each in admins:
-                condition = condition_of_secrets(each, secrets)
-                add_found(results, request, each, condition)
+                # A query may be logged, so it has no secrets of other models.
+                prefix = f"{each.secret_prefix}_"
+                own = [secret for secret in secrets if secret.startswith(prefix)]
+                if own:
+                    add_found(results, request, each, each.with_secrets(own))
             return results
         for each in admins:
             add_found(results, request, each, each.exact_condition(text))
@@ -186,20 +185,6 @@ class FindSite(admin.AdminSite):
             add_found(results, request, each, each.words_condition(words))
             add_deleted(results, each, text)
         return results
-
-
-def condition_of_secrets(model_admin: AnyAdmin, secrets: Sequence[str]) -> Q:
-    """Return the condition that one of the secrets of this model identifies
-    the row, or an empty one if none is of this model.
-
-    The query of a model must not contain secrets of others, because it may be
-    logged.
-    """
-    prefix = f"{model_admin.secret_prefix}_"
-    own = [secret for secret in secrets if secret.startswith(prefix)]
-    if not own:
-        return Q()
-    return model_admin.with_secrets(own)
 
 
 def add_found(

@@ -27,7 +27,7 @@ class FindableAdmin(PagesAdmin[M]):
         """Return the condition that one of these secrets, which begin with
         ``secret_prefix``, identifies the row.
         """
-        return Q()  # Find returns no rows for an empty condition.
+        raise NotImplementedError
 
     def exact_condition(self, text: str) -> Q:
         """Return the condition that a field equals the text.

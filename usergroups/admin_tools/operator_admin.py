@@ -1,6 +1,5 @@
 """The base class of the admins of the apps' models."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -135,11 +134,7 @@ class OperatorAdmin(
         if hasattr(obj, "updated_at") and not has_only_notes:
             obj.updated_at = timezone.now()
             changed.append("updated_at")
-        self.update_fields(obj, changed)
-
-    def update_fields(self, obj: M, names: Sequence[str]) -> None:
-        """Store the fields of a row that have these names."""
-        obj.save(update_fields=names)
+        obj.save(update_fields=changed)
 
     def changeform_view(
         self, request: HttpRequest, *args: Any, **kwargs: Any

@@ -1,6 +1,5 @@
 """The base class of the admin of tokens."""
 
-import re
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
@@ -48,6 +47,7 @@ from .models import (
     Token,
     TokenQuerySet,
     TooManyTokens,
+    digest_of,
 )
 
 T = TypeVar("T", bound=Token)
@@ -353,17 +353,15 @@ class TokenAdmin(OperatorAdmin[T]):
 
     def exact_condition(self, text: str) -> Q:
         """Also match the token's id in the API, and the beginning of its
-        secret, anywhere in the text or, if it is shorter than a hint, as the
-        text.
+        secret, anywhere in the text.
         """
         condition = super().exact_condition(text)
-        # Token.public_id is the digest in hexadecimal.
-        if re.fullmatch("[0-9a-f]{64}", text):
-            condition |= Q(digest=bytes.fromhex(text))
-        if re.fullmatch(f"{self.secret_prefix}_[0-9A-Za-z]+", text, re.ASCII):
-            condition |= Q(hint__startswith=text)
-        hints = secret_format.hints_in(text, self.secret_prefix)
-        return condition | Q(hint__in=hints)
+        digest = digest_of(text)
+        if digest is not None:
+            condition |= Q(digest=digest)
+        for hint in secret_format.hints_in(text, self.secret_prefix):
+            condition |= Q(hint__startswith=hint)
+        return condition
 
 
 def operator_of(request: HttpRequest) -> str:

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, TypeVar, cast
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, router, transaction
 from django.db.models import Count, F, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce, Least
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -127,8 +126,7 @@ class TokenQuerySet(WritingQuerySet[T]):
                 return self.active().exclude(rotated_at=None)
             case TokenState.EXPIRING:
                 return self.rotatable().filter(expires_at__lte=notice)
-        later = Q(expires_at=None) | Q(expires_at__gt=notice)
-        return self.rotatable().filter(later)
+        return self.rotatable().exclude(expires_at__lte=notice)
 
     def rotatable(self) -> "TokenQuerySet[T]":
         """Filter active tokens without a successor."""
@@ -267,12 +265,8 @@ class TokenQuerySet(WritingQuerySet[T]):
                 token.rotated_at = now
                 token.rotated_by = by
                 token.expires_at = min(token.expires_at or latest_expiry, latest_expiry)
-            # Change the rows like the instances. SQLite's MIN() of NULL is NULL.
-            earliest = Coalesce(Least("expires_at", latest_expiry), latest_expiry)
             every = rows._everything()
-            every.filter(pk__in=[token.pk for token in tokens]).update(
-                rotated_at=now, rotated_by=by, expires_at=earliest
-            )
+            every.bulk_update(tokens, ["rotated_at", "rotated_by", "expires_at"])
             successors = every.bulk_create([new for _old, new, _secret in issued])
             if grace:
                 every._require_no_more_than_maximum(tokens)
@@ -527,6 +521,32 @@ def _select_with_owner(
     deferred = [name for name in model.owner_deferred if name not in large_owner_fields]
     tokens = model._base_manager.using(using).filter(**parameters(model, "digest"))
     return compile_select_related(tokens, model.owner_field, deferred)
+
+
+def indexes_for_lists(prefix: str) -> list[models.Index]:
+    """Return the indexes by which the admin lists tokens of all owners. Their
+    names begin with ``prefix``.
+    """
+    return [
+        # The lists of the API do not ask for unrevoked tokens, and therefore
+        # never read this index.
+        models.Index(
+            fields=["expires_at"],
+            condition=Q(revoked_at=None, expires_at__isnull=False),
+            name=f"{prefix}_tokens_by_expiry",
+        ),
+        models.Index(
+            fields=["predecessor_id", "id"],
+            condition=Q(predecessor_id__isnull=False),
+            name=f"{prefix}_token_successors",
+        ),
+        # A call that is accepted writes no column of this index.
+        models.Index(
+            fields=["last_refused_at"],
+            condition=Q(last_refused_at__isnull=False),
+            name=f"{prefix}_refused_tokens",
+        ),
+    ]
 
 
 OWN_FIELDS = (

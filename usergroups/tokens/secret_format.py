@@ -70,10 +70,10 @@ def redact(text: str) -> str:
 
 
 def hints_in(text: str, prefix: str) -> list[str]:
-    """Return the hints of all secrets with this prefix whose beginning is in
-    the text.
+    """Return the hints, or beginnings of them, of all secrets with this prefix
+    that are in the text, or whose beginnings are.
     """
-    return re.findall(rf"\b{prefix}_[0-9A-Za-z]{{{HINT_LENGTH}}}", text, re.ASCII)
+    return re.findall(rf"\b{prefix}_[0-9A-Za-z]{{1,{HINT_LENGTH}}}", text, re.ASCII)
 
 
 def _checksum(body: str) -> str:
