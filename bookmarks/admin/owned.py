@@ -15,6 +15,7 @@ from usergroups.admin_tools.cells import two_lines
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.pages import M
+from usergroups.db.announcements import announce_update
 from usergroups.db.deletion_records import DeletionRecord
 
 OWNER_COLUMNS = ("user_group_link", "team_link")
@@ -76,3 +77,13 @@ class DistributedAdmin(OwnedAdmin[M]):
             object_type=self.opts.model_name, object_id=key
         )
         return records.select_related("user_group__team")
+
+    def update_fields(self, obj: Any, names: Sequence[str]) -> None:
+        # save() would update the row on all nodes, because it names only the
+        # primary key.
+        using = router.db_for_write(self.model)
+        rows = self.model._default_manager.using(using).filter(
+            user_group=obj.user_group_id, pk=obj.pk
+        )
+        rows.update(**{name: getattr(obj, name) for name in names})
+        announce_update([obj], using, names)

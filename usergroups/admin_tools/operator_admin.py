@@ -1,5 +1,6 @@
 """The base class of the admins of the apps' models."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -134,7 +135,11 @@ class OperatorAdmin(
         if hasattr(obj, "updated_at") and not has_only_notes:
             obj.updated_at = timezone.now()
             changed.append("updated_at")
-        obj.save(update_fields=changed)
+        self.update_fields(obj, changed)
+
+    def update_fields(self, obj: M, names: Sequence[str]) -> None:
+        """Store the fields of a row that have these names."""
+        obj.save(update_fields=names)
 
     def changeform_view(
         self, request: HttpRequest, *args: Any, **kwargs: Any
