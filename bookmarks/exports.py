@@ -17,8 +17,8 @@ from django.db.models import QuerySet
 
 from bookmarks import files
 from bookmarks.models import Bookmark, Collection
-from usergroups.api.call_limits import Deadline
 from usergroups.api.fields import rfc_3339_text
+from usergroups.api.throttling import Deadline
 from usergroups.db.bounded_reads import pages
 from usergroups.db.retry import in_autocommit
 from usergroups.db.waiting import atomic_without_waiting

@@ -42,7 +42,7 @@ from bookmarks.querysets.bulk_writes import merge
 from bookmarks.querysets.unique_keys import NO_COLLECTION, UniqueKey
 from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER
-from usergroups.api.call_limits import Deadline, TimeLimitExceeded
+from usergroups.api.throttling import Deadline, TimeLimitExceeded
 from usergroups.db.retry import ConflictingWrite, retry_on_conflict
 from usergroups.events import MAX_TEXT, Event, Kind, record_events
 from usergroups.models import UserGroup

@@ -13,7 +13,6 @@ from drf_spectacular.utils import (
     OpenApiResponse,
 )
 
-from usergroups.api.call_limits import TimeLimitExceeded
 from usergroups.api.errors import MissingField
 from usergroups.api.openapi import (
     ETAG,
@@ -23,6 +22,7 @@ from usergroups.api.openapi import (
     header,
     operation,
 )
+from usergroups.api.throttling import TimeLimitExceeded
 from usergroups.db.cascades import TooManyDependants
 from usergroups.db.versions import Modified
 from usergroups.models import UserGroup

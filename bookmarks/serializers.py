@@ -20,12 +20,6 @@ from usergroups.api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from usergroups.api.envelopes import (
-    AnySerializer,
-    Envelope,
-    Examples,
-    FailureSerializer,
-)
 from usergroups.api.fields import (
     ETAG_EXAMPLE,
     ETagOfRow,
@@ -39,6 +33,12 @@ from usergroups.api.fields import (
     TimestampField,
 )
 from usergroups.api.pagination import Order, PageEnvelope, PageQuery
+from usergroups.api.serializers import (
+    AnySerializer,
+    Envelope,
+    Examples,
+    FailureSerializer,
+)
 from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
     DeletionListQuery,

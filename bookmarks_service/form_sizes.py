@@ -2,11 +2,12 @@
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.urls import Resolver404, resolve
 from django.utils.deprecation import MiddlewareMixin
 
 from bookmarks.conf import max_import_size
 
-from .handlers import View, error_page
+from .handlers import error_page
 from .middleware import PagesOnly
 
 KIB = 1024
@@ -26,12 +27,13 @@ class FormSizeMiddleware(PagesOnly, MiddlewareMixin):
     Content-Length.
     """
 
-    def process_view(
-        self, request: HttpRequest, view: View, args: object, kwargs: object
-    ) -> HttpResponse | None:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         """Respond with 413 if the form is too large for its page and its user."""
-        match = request.resolver_match
-        if match is None or match.app_name != "admin":
+        try:
+            match = resolve(request.path_info)
+        except Resolver404:
+            return None
+        if match.app_name != "admin":
             return None
         try:
             size = int(request.META.get("CONTENT_LENGTH") or 0)

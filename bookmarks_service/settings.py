@@ -99,10 +99,10 @@ MIDDLEWARE = [
     "bookmarks_service.middleware.CSPMiddleware",
     "bookmarks_service.middleware.LocaleMiddleware",
     "bookmarks_service.middleware.SessionMiddleware",
-    # before CsrfViewMiddleware, which reads the form
-    "bookmarks_service.form_sizes.FormSizeMiddleware",
     "bookmarks_service.middleware.CsrfViewMiddleware",
     "bookmarks_service.middleware.AuthenticationMiddleware",
+    # CsrfViewMiddleware reads the form later, in process_view().
+    "bookmarks_service.form_sizes.FormSizeMiddleware",
     "bookmarks_service.middleware.MessageMiddleware",
     "bookmarks_service.middleware.AxesMiddleware",
 ]

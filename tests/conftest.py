@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from tests.programs import require
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.api import call_limits
+from usergroups.api import throttling
 from usergroups.api.throttling import FixedWindowThrottle
 from usergroups.tokens import secret_format
 
@@ -189,7 +189,7 @@ def reset_rate_limits(monkeypatch):
 @pytest.fixture(autouse=True)
 def calls_over_a_limit_do_not_wait(monkeypatch):
     """Refuse calls over a limit of calls in progress at once."""
-    monkeypatch.setattr(call_limits, "MAX_WAIT", 0)
+    monkeypatch.setattr(throttling, "MAX_WAIT", 0)
 
 
 @pytest.fixture

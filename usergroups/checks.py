@@ -18,7 +18,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
 
 from .api import conf
-from .api.body_sizes import max_body_size
 from .api.throttling import CACHE_ALIAS, cache_alias
 from .db.models import WritingModel
 
@@ -36,7 +35,7 @@ def check_settings(**kwargs: object) -> list[CheckMessage]:
     """
     errors: list[CheckMessage] = []
     errors += require_integer(
-        "USERGROUPS_MAX_BODY_SIZE", max_body_size(), 1, "usergroups.E001"
+        "USERGROUPS_MAX_BODY_SIZE", conf.max_body_size(), 1, "usergroups.E001"
     )
     errors += require_integer(
         "USERGROUPS_TRUSTED_PROXIES", conf.trusted_proxies(), 0, "usergroups.E004"

@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models.functions import Lower, Trim
 from django.utils.translation import gettext_lazy as _
 
-from .api.strict_json import check_object
 from .db.models import DatedModel, NotedModel
+from .db.storable_text import require_storable_object
 from .db.stored_json import JSONObjectField
 from .querysets import (
     LARGE_FIELDS,
@@ -244,7 +244,7 @@ class UserGroup(NotedModel, DatedModel):
             if value is None:
                 continue
             try:
-                check_object(value)
+                require_storable_object(value)
             except ValidationError as error:
                 raise ValidationError({name: error}) from None
         if not all(map(is_data_source, cleaned.get("mapping", {}).values())):

@@ -14,7 +14,6 @@ from .api.batches import (
     StoredResultSerializer,
     WriteResultSerializer,
 )
-from .api.envelopes import Envelope, Examples, SerializerClass, open_enumeration
 from .api.errors import MAX_PROBLEMS
 from .api.fields import (
     ETAG_EXAMPLE,
@@ -28,6 +27,7 @@ from .api.fields import (
     TimestampField,
 )
 from .api.pagination import DELETED, PageEnvelope, PageQuery
+from .api.serializers import Envelope, Examples, SerializerClass, open_enumeration
 from .deletion_log import UserGroupDeletion, oldest_recorded_time
 from .models import (
     MAX_DATA_SOURCE_LENGTH,

@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from . import openapi, serializers
 from .api.batches import require_small_results, valid_items, with_outcomes
-from .api.call_limits import TimeLimitExceeded
-from .api.envelopes import AnySerializer, Envelope
 from .api.pagination import CREATED, UPDATED, KeysetPagination
 from .api.parsers import BatchParser
-from .api.requests import PreconditionFailed, accepted_versions
+from .api.preconditions import PreconditionFailed, accepted_versions
+from .api.serializers import AnySerializer, Envelope
+from .api.throttling import TimeLimitExceeded
 from .api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
 from .authentication import ApiTokenAuthentication
 from .db.cascades import TooManyDependants

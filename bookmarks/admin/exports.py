@@ -20,7 +20,7 @@ from bookmarks.files import EXPORT_FORMATS, MEDIA_TYPES
 from bookmarks.models import Bookmark
 from usergroups.admin_tools.pages import change_url
 from usergroups.api import conf as usergroups_conf
-from usergroups.api.call_limits import Deadline
+from usergroups.api.throttling import Deadline
 from usergroups.models import UserGroup
 from usergroups.signals import acting_as
 

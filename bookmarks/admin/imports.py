@@ -30,7 +30,7 @@ from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import autocomplete_field, set_query_params
 from usergroups.admin_tools.pages import let_browsers_go_back
 from usergroups.api import conf as usergroups_conf
-from usergroups.api.call_limits import Deadline
+from usergroups.api.throttling import Deadline
 from usergroups.signals import acting_as
 
 from .collections import USER_GROUP_PARAM

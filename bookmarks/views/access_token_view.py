@@ -15,8 +15,8 @@ from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.owned_rows import Duplicate, parse_public_id
 from bookmarks.serializers import BookmarkSerializer, CollectionSerializer
-from usergroups.api.envelopes import AnySerializer
-from usergroups.api.requests import PreconditionFailed, accepted_versions
+from usergroups.api.preconditions import PreconditionFailed, accepted_versions
+from usergroups.api.serializers import AnySerializer
 from usergroups.api.views import ObjectMixin
 from usergroups.db.cascades import TooManyDependants
 from usergroups.db.versions import Modified

@@ -9,9 +9,9 @@ from bookmarks import openapi, serializers
 from bookmarks.models import Bookmark
 from bookmarks.querysets.bulk_writes import SIZE
 from bookmarks.search import WITHOUT_INDEX, searched_size
-from usergroups.api.envelopes import AnySerializer, Envelope
 from usergroups.api.pagination import KeysetPagination
 from usergroups.api.requests import APIRequest
+from usergroups.api.serializers import AnySerializer, Envelope
 from usergroups.api.views import CreateMixin, ListMixin
 
 from .access_token_view import BookmarkAPIView, PublicIdMixin

@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema_view
 
 from bookmarks import openapi, serializers
 from bookmarks.models import Collection
-from usergroups.api.envelopes import AnySerializer, Envelope
+from usergroups.api.serializers import AnySerializer, Envelope
 from usergroups.api.views import CreateMixin, ListMixin
 
 from .access_token_view import CollectionAPIView, PublicIdMixin

@@ -14,8 +14,8 @@ from tests.calls_in_progress import begin_call
 from tests.operations import COSTLY, ONE_OF_EACH_SCHEME, caller
 from tests.servers import TIMEOUT, wait_until
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.api import call_limits
-from usergroups.api.call_limits import (
+from usergroups.api import throttling
+from usergroups.api.throttling import (
     ANY_CALLS,
     COSTLY_CALLS,
     MAX_WAITING,
@@ -197,7 +197,7 @@ def test_authentication_and_permission_come_first(api_client, user_group, in_pro
 @pytest.fixture
 def limit(monkeypatch):
     """A limit of one call for each owner, whose calls may wait for long."""
-    monkeypatch.setattr(call_limits, "MAX_WAIT", TIMEOUT)
+    monkeypatch.setattr(throttling, "MAX_WAIT", TIMEOUT)
     return ConcurrencyLimit(per_owner=1)
 
 
@@ -253,7 +253,7 @@ def test_a_call_is_refused_at_once_if_200_of_its_owner_are_waiting(limit):
 
 @pytest.mark.django_db
 def test_a_call_that_has_waited_too_long_is_refused(limit, monkeypatch):
-    monkeypatch.setattr(call_limits, "MAX_WAIT", 0)
+    monkeypatch.setattr(throttling, "MAX_WAIT", 0)
     limit.begin("a")
 
     with pytest.raises(TooManyCalls):
@@ -269,7 +269,7 @@ def test_refused_calls_come_back_at_different_times():
 
 @pytest.mark.django_db(transaction=True)
 def test_a_waiting_call_gives_its_connection_back(limit, monkeypatch):
-    monkeypatch.setattr(call_limits, "MAX_WAIT", 0)
+    monkeypatch.setattr(throttling, "MAX_WAIT", 0)
     connection.ensure_connection()
     # The attributes of the proxy ``connection`` could not be restored.
     own = connections[connection.alias]

@@ -9,9 +9,9 @@ from django.test import RequestFactory
 from rest_framework.exceptions import ParseError
 
 from tests.clock import Clock
-from usergroups.api.call_limits import Deadline, TimeLimitExceeded
 from usergroups.api.parsers import read_body
 from usergroups.api.requests import APIRequest
+from usergroups.api.throttling import Deadline, TimeLimitExceeded
 
 pytestmark = pytest.mark.database_independent
 
@@ -28,7 +28,7 @@ def test_items_end_with_an_error_at_the_deadline():
 
 PROFILED = """
 import sys
-from usergroups.api.call_limits import Deadline
+from usergroups.api.throttling import Deadline
 
 with Deadline(60).interrupt():
     pass

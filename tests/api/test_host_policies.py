@@ -17,7 +17,7 @@ from rest_framework.throttling import BaseThrottle, UserRateThrottle
 from tests.answers import detail, error_code, errors
 from tests.bookmarks_service.test_openapi import codes_of, resolved
 from tests.conftest import Caller
-from usergroups.api.envelopes import Envelope
+from usergroups.api.serializers import Envelope
 from usergroups.authentication import ApiTokenAuthentication
 from usergroups.models import UserGroup
 from usergroups.tokens.views import TokenView

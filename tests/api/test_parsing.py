@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.answers import error_code
-from usergroups.api.strict_json import MAX_DEPTH, MAX_VALUES, TooManyValues, loads
+from usergroups.api.strict_json import MAX_VALUES, TooManyValues, decode
+from usergroups.db.storable_text import MAX_DEPTH, require_storable_json
 
 pytestmark = pytest.mark.database_independent
+
+
+def loads(body):
+    value = decode(body)
+    require_storable_json(value)
+    return value
+
 
 MEMBERS = {
     "integers": (b"0", 1),
@@ -103,8 +111,14 @@ def test_depth_is_counted_outside_strings(value, other):
     deepest = ["["] * wraps + [json.dumps([value, other])] + ["]"] * wraps
 
     loads("".join(deepest).encode())
-    with pytest.raises(ValueError, match="deeper than 64"):
+    with pytest.raises(ValidationError, match="deeper than 64"):
         loads("".join(["[", *deepest, "]"]).encode())
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_json_that_is_too_deep_for_python_is_refused(opening):
+    with pytest.raises(ValueError, match="deeper than 64"):
+        decode(opening.encode() * 200_000)
 
 
 @given(number=st.floats(allow_nan=False, allow_infinity=False))
@@ -134,11 +148,16 @@ def test_the_largest_integers_keep_every_digit(text):
 
 
 @pytest.mark.parametrize(
-    "literal", [f"{LARGEST * 2}", f"-{LARGEST * 2}", "1" * 5000, "1e309", "-1e309"]
+    "literal", [f"{LARGEST * 2}", f"-{LARGEST * 2}", "1" * 4000, "1e309", "-1e309"]
 )
 def test_a_number_that_overflows_a_double_is_refused(literal):
     with pytest.raises(ValidationError, match="contains a number that is too large"):
         loads(f"[{literal}]".encode())
+
+
+def test_a_number_that_is_too_long_for_python_is_refused():
+    with pytest.raises(ValueError, match="4300 digits"):
+        decode(b"1" * 5000)
 
 
 def test_digits_in_a_string_are_not_a_number():

@@ -23,7 +23,7 @@ from contextlib import suppress
 from bookmarks.files import read
 from bookmarks.import_report import Report
 from bookmarks.imports import valid_rows
-from usergroups.api.call_limits import Deadline, TimeLimitExceeded
+from usergroups.api.throttling import Deadline, TimeLimitExceeded
 
 SMALL = 20_000  # bytes
 LIMIT = 60  # seconds

@@ -7,7 +7,7 @@ import pytest
 from bookmarks import imports
 from bookmarks.import_report import Report
 from tests.queries import on_another_connection
-from usergroups.api.call_limits import Deadline
+from usergroups.api.throttling import Deadline
 from usergroups.db import retry
 
 NEVER = Deadline(TIMEOUT_MAX)

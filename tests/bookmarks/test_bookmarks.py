@@ -21,7 +21,7 @@ from tests.bookmarks.factories import (
 from tests.calls_in_progress import begin_call
 from tests.queries import concurrently
 from usergroups.api import pagination
-from usergroups.api.call_limits import COSTLY_CALLS
+from usergroups.api.throttling import COSTLY_CALLS
 
 URL = "https://example.com/"
 

@@ -25,7 +25,7 @@ from tests.calls_in_progress import begin_call
 from tests.clock import Clock
 from tests.conftest import Caller
 from tests.queries import on_another_connection, queries_of
-from usergroups.api.call_limits import COSTLY_CALLS, Deadline
+from usergroups.api.throttling import COSTLY_CALLS, Deadline
 
 pytestmark = pytest.mark.django_db
 

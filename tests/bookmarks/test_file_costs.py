@@ -12,7 +12,7 @@ from bookmarks.files import read
 from bookmarks.import_report import Report
 from bookmarks.imports import valid_rows
 from tests.benchmarks.file_costs import content
-from usergroups.api.call_limits import Deadline
+from usergroups.api.throttling import Deadline
 
 pytestmark = pytest.mark.database_independent
 

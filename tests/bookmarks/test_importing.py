@@ -25,7 +25,7 @@ from tests.queries import (
 )
 from tests.signals import expected, recorded
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.api.call_limits import Deadline
+from usergroups.api.throttling import Deadline
 from usergroups.events import Event
 
 URL = "https://example.com/"

@@ -24,7 +24,7 @@ from tests.bookmarks.imports import act_after_first_chunk, chunks_of_two  # noqa
 from tests.calls_in_progress import begin_call
 from tests.conftest import Caller
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.api.call_limits import COSTLY_CALLS
+from usergroups.api.throttling import COSTLY_CALLS
 from usergroups.models import UserGroup
 
 INPUTS = Path(__file__).parent / "inputs"

@@ -8,7 +8,7 @@ from bookmarks.models import Bookmark
 from bookmarks.querysets import tags as tag_queries
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import BookmarkFactory
-from usergroups.api.call_limits import Deadline
+from usergroups.api.throttling import Deadline
 
 LISTS = [["b", "A"], ["B", "a", "ß"], ["a"], [], ["\N{GRINNING FACE}", "Überblick"]]
 COUNTS = [("A", 3), ("B", 2), ("ß", 1), ("Überblick", 1), ("\N{GRINNING FACE}", 1)]

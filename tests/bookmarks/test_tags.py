@@ -14,7 +14,7 @@ from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.calls_in_progress import begin_call
 from tests.signals import recorded
 from usergroups.api import pagination
-from usergroups.api.call_limits import COSTLY_CALLS
+from usergroups.api.throttling import COSTLY_CALLS
 
 pytestmark = pytest.mark.django_db
 

@@ -12,9 +12,9 @@ from tests.servers import TIMEOUT
 
 PATIENT = f"""
 from bookmarks_service.settings import *
-from usergroups.api import call_limits
+from usergroups.api import throttling
 
-call_limits.MAX_WAIT = {TIMEOUT}
+throttling.MAX_WAIT = {TIMEOUT}
 """
 """Settings with which no call is refused because the machine is slow."""
 

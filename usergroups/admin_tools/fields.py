@@ -16,6 +16,7 @@ from rest_framework import serializers
 
 from usergroups.api import strict_json
 from usergroups.api.errors import failure
+from usergroups.db.storable_text import MAX_DEPTH, require_storable_json
 
 # Django's classes are generic only in their type stubs.
 ModelField: TypeAlias = "models.Field[object, object]"
@@ -134,11 +135,12 @@ class JSONObjectFormField(forms.CharField):
             # Decode it as the API does, where it is one level deep in the body.
             # A lone surrogate becomes bytes that are not UTF-8, an error.
             encoded = text.encode(errors="surrogatepass")
-            decoded = strict_json.loads(encoded, depth=1)
+            decoded = strict_json.decode(encoded)
+            require_storable_json(decoded, MAX_DEPTH - 1)
             validated = self.serializer_field.run_validation(decoded)
-        except strict_json.InvalidJSON as error:
+        except json.JSONDecodeError as error:
             problem = _("Line %(line)s is not valid JSON at character %(column)s.")
-            place = {"line": error.line, "column": error.column}
+            place = {"line": error.lineno, "column": error.colno}
             raise ValidationError(problem % place) from None
         except ValueError as error:
             raise ValidationError(str(error)) from None

@@ -13,17 +13,17 @@ from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.serializers import ListSerializer, Serializer
 
-from .body_sizes import MAX_RESULTS_SIZE
-from .envelopes import (
+from .conf import MAX_RESULTS_SIZE
+from .errors import failure
+from .fields import ETAG_EXAMPLE, ETagField, TimestampField
+from .requests import check_fields
+from .serializers import (
     Examples,
     FailureTypeField,
     ProblemSerializer,
     SerializerClass,
     SuccessField,
 )
-from .errors import failure
-from .fields import ETAG_EXAMPLE, ETagField, TimestampField
-from .requests import check_fields
 
 T = TypeVar("T")
 

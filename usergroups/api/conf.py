@@ -1,7 +1,7 @@
-"""The settings of the API and of the rate limits. That of the size of bodies is
-in ``body_sizes``.
+"""The settings of the API and of the rate limits, and the sizes of the bodies of
+requests and responses, in bytes.
 
-They are read at call time, so that ``override_settings`` works.
+Settings are read at call time, so that ``override_settings`` works.
 """
 
 from typing import TypeVar
@@ -10,11 +10,42 @@ from django.conf import settings
 
 T = TypeVar("T")
 
+KIB = 1024
+MIB = 1024 * KIB
+
+DEFAULT_MAX_BODY_SIZE = MIB
+
+LARGE_BODY_SIZE = 64 * KIB
+"""The size above which the body of a request makes a call costly."""
+
+MAX_PAGE_SIZE = 2 * MIB
+"""The maximum size of the large fields of a page."""
+
+MAX_RESULTS_SIZE = 32 * MIB
+"""The maximum size of the objects in the results of a batch.
+
+A small batch may refer to many large objects, and load them all.
+"""
+
 MAX_RETENTION_DAYS = 36_500  # about a century
 
 
 RATE = r"[1-9]\d*/(s|sec|m|min|h|hour|d|day)"
 """The format of both rates, a regular expression."""
+
+
+def max_body_size() -> int:
+    """Return the maximum size of the body of a request, the setting
+    ``USERGROUPS_MAX_BODY_SIZE``.
+    """
+    return _setting("USERGROUPS_MAX_BODY_SIZE", DEFAULT_MAX_BODY_SIZE)
+
+
+def max_batch_size() -> int:
+    """Return the maximum size of a batch: 8 MiB, or
+    ``USERGROUPS_MAX_BODY_SIZE`` if that is larger.
+    """
+    return max(8 * MIB, max_body_size())
 
 
 def call_time_limit() -> int:

@@ -15,7 +15,7 @@ from rest_framework import ISO_8601, serializers
 from usergroups.db.storable_text import require_storable
 from usergroups.db.stored_json import stored_text
 
-from .requests import etag, version_of
+from .preconditions import etag, version_of
 
 # The colon of the offset is optional, because Python clients of
 # openapi-generator omit it in query strings.

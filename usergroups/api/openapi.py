@@ -29,13 +29,7 @@ from rest_framework.fields import empty
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.serializers import Serializer
 
-from .body_sizes import DEFAULT_MAX_BODY_SIZE
-from .envelopes import (
-    ERROR_CODE,
-    FailureSerializer,
-    SerializerClass,
-    open_enumeration,
-)
+from .conf import DEFAULT_MAX_BODY_SIZE
 from .errors import (
     BadRequest,
     DatabaseUnavailable,
@@ -49,6 +43,12 @@ from .fields import StrictIntegerField
 from .pagination import KeysetPagination
 from .parsers import PayloadTooLarge
 from .requests import FIELD, PARAMETER, UnknownName
+from .serializers import (
+    ERROR_CODE,
+    FailureSerializer,
+    SerializerClass,
+    open_enumeration,
+)
 from .views import BaseAPIView
 
 # Examples of the errors that all operations can return. Without a language,

@@ -31,9 +31,9 @@ from rest_framework.utils.urls import replace_query_param
 
 from usergroups.db.bounded_reads import Comparison, compare_positions, number_to_read
 
-from .body_sizes import MAX_PAGE_SIZE
-from .envelopes import Envelope, Examples
+from .conf import MAX_PAGE_SIZE
 from .fields import QueryIntegerField
+from .serializers import Envelope, Examples
 
 if TYPE_CHECKING:
     from .views import ListMixin

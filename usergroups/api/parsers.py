@@ -12,7 +12,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from . import body_sizes, strict_json
+from . import conf, strict_json
 from .requests import NOT_AN_OBJECT, APIRequest
 
 CHUNK_SIZE = 64 * 1024
@@ -131,7 +131,7 @@ class JSONObjectParser(BaseParser):
     """
 
     media_type = "application/json"
-    max_size = staticmethod(body_sizes.max_body_size)
+    max_size = staticmethod(conf.max_body_size)
 
     def parse(
         self,
@@ -148,7 +148,7 @@ class JSONObjectParser(BaseParser):
             value = strict_json.decode(body)
         except ValueError as error:
             code = getattr(error, "code", None)
-            raise ParseError(str(error), code) from None
+            raise ParseError(f"JSON parse error: {error}", code) from None
         if not isinstance(value, dict):
             raise ParseError(NOT_AN_OBJECT)
         return value
@@ -175,4 +175,4 @@ class NoBodyParser(JSONObjectParser):
 class BatchParser(JSONObjectParser):
     """Parse the body of a batch, which may be larger than other bodies."""
 
-    max_size = staticmethod(body_sizes.max_batch_size)
+    max_size = staticmethod(conf.max_batch_size)

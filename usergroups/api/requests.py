@@ -1,17 +1,15 @@
-"""The request of an API view: its query string, its fields, the address of its
-client, and the precondition If-Match.
+"""The request of an API view: its query string, its fields, and the address of
+its client.
 
 BaseAPIView makes an APIRequest in place of DRF's request.
 """
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from ipaddress import IPv6Address, ip_address
 from itertools import filterfalse
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from django.contrib.auth.models import AnonymousUser
@@ -19,20 +17,18 @@ from django.core.exceptions import ValidationError as DjangoValidationError
 from django.http import HttpRequest
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
-from django.utils.http import parse_etags
-from rest_framework.exceptions import (
-    APIException,
-    ParseError,
-    ValidationError,
-)
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.fields import get_error_detail
 from rest_framework.request import Request
 
+from usergroups.db.storable_text import require_storable_json
+
 from . import conf
-from .call_limits import Deadline
-from .envelopes import AnySerializer, SerializerClass
-from .errors import MAX_PROBLEMS, BadRequest
-from .strict_json import check_storable
+from .errors import MAX_PROBLEMS
+from .serializers import AnySerializer, SerializerClass
+
+if TYPE_CHECKING:
+    from .throttling import Deadline
 
 
 def address_of(request: HttpRequest | Request) -> str | None:
@@ -75,7 +71,7 @@ FIELD = "field"
 class APIRequest(Request):
     """A request with a strict query string and a body that may be chunked."""
 
-    deadline: Deadline
+    deadline: "Deadline"
     """The time at which the call must end."""
     rate_limit_headers: Mapping[str, str] = MappingProxyType({})
     """The headers that tell how much of the rate limit is left."""
@@ -170,7 +166,7 @@ def check_fields(data: Mapping[str, object], serializer: AnySerializer) -> None:
         if hasattr(serializer.fields.get(name), "has_results"):
             values[name] = None
     try:
-        check_storable(values)
+        require_storable_json(values)
     except DjangoValidationError:
         raise ValidationError(_unstorable_fields(values)) from None
     view = serializer.context.get("view")
@@ -207,61 +203,9 @@ def _unstorable_fields(values: Mapping[str, object]) -> dict[str, Any]:
     problems: dict[str, object] = {}
     for name, value in values.items():
         try:
-            check_storable({name: value})
+            require_storable_json({name: value})
         except DjangoValidationError as error:
             problems[name] = get_error_detail(error)
         if len(problems) > MAX_PROBLEMS:
             break
     return problems
-
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
-
-MAX_ETAGS = 100
-
-# A server or a middleware that compresses responses makes an ETag weak, with
-# "W/". The ETag is that of the object, not of the bytes of a response, so it
-# still matches. 14 digits last until the year 4253.
-_ETAG = re.compile(r'(?:W/)?"([0-9a-f]{1,14})"')
-
-
-class PreconditionFailed(APIException):
-    status_code = 412
-    default_code = "precondition_failed"
-    default_detail = (
-        "The object has changed, so its ETag does not match If-Match. Read it again."
-    )
-
-
-def etag(updated_at: datetime) -> str:
-    """Return the ETag of an object that was last changed at this time: the
-    microseconds since 1970, in hexadecimal.
-    """
-    return f'"{(updated_at - EPOCH) // MICROSECOND:x}"'
-
-
-def version_of(entity_tag: str) -> datetime | None:
-    """Return the ``updated_at`` of the object that has this ETag, or None if
-    no object has it.
-    """
-    match = _ETAG.fullmatch(entity_tag)
-    if match is None:
-        return None
-    return EPOCH + int(match[1], 16) * MICROSECOND
-
-
-def accepted_versions(request: Request) -> Sequence[datetime] | None:
-    """Return the values of ``updated_at`` that If-Match accepts, or None for
-    any.
-
-    An invalid ETag matches no value. Raises BadRequest if there are more than
-    MAX_ETAGS.
-    """
-    header = request.META.get("HTTP_IF_MATCH")
-    if header is None or header.strip() == "*":
-        return None
-    if header.count(",") >= MAX_ETAGS:
-        raise BadRequest(f"If-Match has more than {MAX_ETAGS} ETags.")
-    versions = map(version_of, parse_etags(header))
-    return [*filter(None, versions)]

@@ -46,9 +46,6 @@ from .batches import (
     with_outcomes,
     with_serializer,
 )
-from .body_sizes import LARGE_BODY_SIZE
-from .call_limits import ANY_CALLS, COSTLY_CALLS, Deadline
-from .envelopes import AnySerializer, SerializerClass
 from .errors import (
     COMMON_ANSWERS,
     NO_STORE,
@@ -60,17 +57,11 @@ from .errors import (
 )
 from .pagination import KeysetPagination, QueryFilter
 from .parsers import JSONNegotiation, JSONObjectParser
-from .requests import (
-    PARAMETER,
-    APIRequest,
-    check_fields,
-    check_names,
-    etag,
-    known_fields,
-)
-from .serializer_pool import pool
+from .preconditions import etag
+from .requests import PARAMETER, APIRequest, check_fields, check_names, known_fields
+from .serializers import AnySerializer, SerializerClass, pool
 from .strict_json import CompactJSONRenderer
-from .throttling import TokenThrottle
+from .throttling import ANY_CALLS, COSTLY_CALLS, Deadline, TokenThrottle
 
 NOT_OF_A_HOST = ("usergroups", "bookmarks", "rest_framework")
 
@@ -312,7 +303,7 @@ class BaseAPIView(GenericAPIView[Any]):
             # A chunked body, unless the method takes parameters only.
             has_body = self.method_key not in self.methods_with_query
             return has_body and "wsgi.input_terminated" in request.META
-        return size > LARGE_BODY_SIZE
+        return size > conf.LARGE_BODY_SIZE
 
     def finalize_response(
         self, request: Request, response: Response, *args: object, **kwargs: object

@@ -41,11 +41,6 @@ threads proceed.
 """
 
 
-def is_recent(time: datetime | None, now: datetime) -> bool:
-    """Return whether a time is within the last minute."""
-    return time is not None and time > now - PRECISION
-
-
 def write_once_a_minute(
     token: Any, time_field: str, now: datetime, **values: Any
 ) -> None:

@@ -37,8 +37,8 @@ from . import secret_format
 from .call_records import (
     MAX_ADDRESS_LENGTH,
     MAX_AGENT_LENGTH,
+    PRECISION,
     client_of,
-    is_recent,
     write_once_a_minute,
 )
 
@@ -811,7 +811,7 @@ class Token(NotedModel):
         """Store the time and client of the last use, at most once a minute."""
         now = timezone.now()
         # This saves a query. The row may have a later time than this instance.
-        if is_recent(self.last_used_at, now):
+        if self.last_used_at and self.last_used_at > now - PRECISION:
             return
         write_once_a_minute(self, "last_used_at", now, **client_of(request))
 
@@ -820,7 +820,7 @@ class Token(NotedModel):
         most once a minute.
         """
         now = timezone.now()
-        if is_recent(self.last_refused_at, now):
+        if self.last_refused_at and self.last_refused_at > now - PRECISION:
             return
         write_once_a_minute(
             self,

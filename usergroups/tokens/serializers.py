@@ -5,8 +5,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from usergroups.api.envelopes import AnySerializer, Envelope, Examples
 from usergroups.api.fields import StrictIntegerField, TimestampField
+from usergroups.api.serializers import AnySerializer, Envelope, Examples
 
 from .models import MAX_GRACE, Token
 

@@ -10,8 +10,8 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.utils.encoding import escape_uri_path
 from rest_framework.authentication import BaseAuthentication
 
-from usergroups.api.envelopes import AnySerializer
 from usergroups.api.parsers import NoBodyParser, OptionalBodyParser
+from usergroups.api.serializers import AnySerializer
 from usergroups.api.views import BaseAPIView, CreateMixin
 
 from .authentication import TokenAuthentication

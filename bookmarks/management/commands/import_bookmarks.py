@@ -21,7 +21,7 @@ from bookmarks.import_report import Report
 from bookmarks.imports import copied, rolled_back_if, store
 from bookmarks.management.file_options import add_file_options, look_up_owners
 from bookmarks.models import Bookmark
-from usergroups.api.call_limits import Deadline
+from usergroups.api.throttling import Deadline
 from usergroups.management.operator_command import OperatorCommand
 
 
