@@ -25,15 +25,16 @@ from usergroups.admin_tools.paginator import MAX_LISTED
 from usergroups.admin_tools.search import MAX_SEARCHED_SIZE
 from usergroups.api import (
     batches,
-    body_sizes,
-    call_limits,
     conf,
     errors,
     pagination,
+    preconditions,
     requests,
     strict_json,
+    throttling,
 )
-from usergroups.api.call_limits import MAX_WAIT
+from usergroups.api.throttling import MAX_WAIT
+from usergroups.db import storable_text
 from usergroups.db.cascades import MAX_DEPENDANTS
 from usergroups.tokens.models import MAX_ACTIVE_TOKENS, MAX_ROTATIONS
 
@@ -236,7 +237,7 @@ def test_all_settings_and_system_checks_of_the_apps_are_documented():
 
 
 DEFAULTS = {
-    "USERGROUPS_MAX_BODY_SIZE": body_sizes.max_body_size,
+    "USERGROUPS_MAX_BODY_SIZE": conf.max_body_size,
     "USERGROUPS_CALL_TIME_LIMIT": conf.call_time_limit,
     "USERGROUPS_DELETION_RETENTION_DAYS": conf.deletion_retention_days,
     "USERGROUPS_CALL_RATE": conf.call_rate,
@@ -265,7 +266,7 @@ def test_the_documented_defaults_of_the_apps_are_those_of_the_code(defaults):
 
 
 def in_mib(size):
-    return f"{size / body_sizes.MIB:g} MiB"
+    return f"{size / conf.MIB:g} MiB"
 
 
 def a_minute(rate):
@@ -288,7 +289,7 @@ def test_the_documented_limits_are_those_of_the_code(settings, defaults):
     documented = dict(rows(section("SECURITY", "Limits"))[2:])
     pages = pagination.KeysetPagination
     searched = f"{pagination.MAX_SCANNED:,} objects"
-    costly = call_limits.COSTLY_CALLS
+    costly = throttling.COSTLY_CALLS
     locked_out = settings.AXES_COOLOFF_TIME.total_seconds() / 60
     batch = "`POST /api/users/batch`, `POST /v1/bookmarks/batch` and a lookup"
 
@@ -298,25 +299,25 @@ def test_the_documented_limits_are_those_of_the_code(settings, defaults):
             "`USERGROUPS_MAX_BODY_SIZE`"
         ),
         f"body of {batch}": (
-            f"{in_mib(body_sizes.max_batch_size())}, or that of a call if it is larger"
+            f"{in_mib(conf.max_batch_size())}, or that of a call if it is larger"
         ),
         "file to import": (
             f"{in_mib(defaults['BOOKMARKS_MAX_IMPORT_SIZE'])}: "
             "`BOOKMARKS_MAX_IMPORT_SIZE`"
         ),
-        "levels of JSON": f"{strict_json.MAX_DEPTH}",
+        "levels of JSON": f"{storable_text.MAX_DEPTH}",
         "commas and opening brackets of JSON, outside strings": (
             f"{strict_json.MAX_VALUES:,}"
         ),
         "parameters of a query": f"{requests.MAX_QUERY_PARAMETERS}",
-        "ETags in `If-Match`": f"{requests.MAX_ETAGS}",
+        "ETags in `If-Match`": f"{preconditions.MAX_ETAGS}",
         "items of a batch or a lookup": f"{batches.MAX_ITEMS:,}",
         "text, `mapping` and `properties` in the response to a batch": in_mib(
-            body_sizes.MAX_RESULTS_SIZE
+            conf.MAX_RESULTS_SIZE
         ),
         "ids that a lookup finds": f"{MAX_FOUND:,}",
         "objects of a page": f"{pages.max_limit}, by default {pages.default_limit}",
-        "text, `mapping` and `properties` of a page": in_mib(body_sizes.MAX_PAGE_SIZE),
+        "text, `mapping` and `properties` of a page": in_mib(conf.MAX_PAGE_SIZE),
         "what a search reads for a page": (
             f"{searched}, or {pagination.MAX_SCANNED_SIZE:,} bytes"
         ),
@@ -334,9 +335,9 @@ def test_the_documented_limits_are_those_of_the_code(settings, defaults):
             f"{a_minute(defaults['USERGROUPS_FAILURE_RATE'])}: "
             "`USERGROUPS_FAILURE_RATE`"
         ),
-        "calls of an owner at work in a process": f"{call_limits.ANY_CALLS.per_owner}",
+        "calls of an owner at work in a process": f"{throttling.ANY_CALLS.per_owner}",
         "calls of an owner that wait in a process": (
-            f"{call_limits.MAX_WAITING}, for up to {MAX_WAIT} seconds"
+            f"{throttling.MAX_WAITING}, for up to {MAX_WAIT} seconds"
         ),
         "[costly calls](api.md#rate-limits) at work in a process": (
             f"{costly.per_owner} of a team, and {costly.in_total} of all"
