@@ -28,6 +28,10 @@ def test_items_end_with_an_error_at_the_deadline():
 
 PROFILED = """
 import sys
+
+import django
+
+django.setup()
 from usergroups.api.throttling import Deadline
 
 with Deadline(60).interrupt():
