@@ -9,7 +9,8 @@ readers slow. A process of its own generates each file on the disk and reads it
 piece by piece, so that the measured memory is that of the reader.
 
 In ns of CPU time for each byte of 100 MB: 99 for HTML, 48 for JSON Lines, 44 for
-CSV, 162 for JSON, and 339 for JSON with folders.
+CSV, 162 for JSON, and 339 for JSON with folders. They took at most 5 MiB of
+memory, except JSON with folders, which takes 3 to 5 bytes for each byte.
 """
 
 import io
