@@ -54,9 +54,6 @@ logger = logging.getLogger(__name__)
 MAX_MEMORY = 1024 * 1024  # bytes; a larger file is kept on the disk
 
 ROWS_PER_TRANSACTION = 1000
-# An import that updates more chunks analyses the table first. If PostgreSQL's
-# statistics miss the user group, it reads all of its bookmarks for each chunk.
-CHUNKS_WITHOUT_ANALYZE = 10
 # Records that cannot be stored. A ZIP of 4 kB may contain millions of them.
 MAX_REFUSED = 100_000
 
@@ -155,8 +152,8 @@ def store(
     try:
         while _read_chunk(rows, chunk, report, deadline):
             chunks += 1
-            if update and chunks == CHUNKS_WITHOUT_ANALYZE:
-                Bookmark.objects.db_manager(using).analyze()
+            if update and chunks == 2:
+                Bookmark.objects.db_manager(using).analyze_if_outdated()
             counts = retry_on_conflict(
                 partial(_store, user_group, chunk, collection, update, using), using
             )
@@ -207,7 +204,7 @@ def _store(
         collection_id = stored_in.pk if stored_in else None
         key = collection_id or NO_COLLECTION, values["url_digest"]
         if key not in distinct:
-            distinct[key] = {"id": uuid7(), "collection_id": collection_id, **values}
+            distinct[key] = {"collection_id": collection_id, **values}
         elif update:
             changes, dropped = merge(distinct[key], _changes(values))
             distinct[key].update(changes)
@@ -223,11 +220,12 @@ def _store(
         for key in existing:
             del distinct[key]
     now = timezone.now()
-    new = [
-        {**values, "created_at": values["created_at"] or now}
-        for values in distinct.values()
-    ]
-    created = stored.insert_missing(user_group, new, now)
+    new = []
+    for values in distinct.values():
+        created_at = values["created_at"] or now
+        times = {"created_at": created_at, "updated_at": now}
+        new.append({"id": uuid7(), **values, **times})
+    created = stored.insert_new(user_group, new)
     # Another transaction has just created some, which are to be updated.
     if update and len(created) < len(new):
         raise ConflictingWrite

@@ -324,9 +324,8 @@ class UserGroupManager(WritingManager["UserGroup"]):
         """
         conditional = [item["provided_id"] for item in items if "if_match" in item]
         locked = self.in_scope(scope)._lock(conditional) if conditional else {}
-        return [
-            require_version(item, locked.get(item["provided_id"])) for item in items
-        ]
+        times = {key: group.updated_at for key, group in locked.items()}
+        return [require_version(item, times.get(item["provided_id"])) for item in items]
 
     def upsert(
         self, items: Sequence[Mapping[str, Any]], scope: Scope

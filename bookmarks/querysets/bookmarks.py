@@ -9,6 +9,7 @@ from bookmarks import web_url
 from usergroups.db.retry import ConflictingWrite, retry_on_conflict
 from usergroups.models import UserGroup
 
+from .statements import row_of
 from .tags import TagManager
 
 if TYPE_CHECKING:
@@ -44,10 +45,11 @@ class BookmarkManager(TagManager):
         """
         bookmarks = self.on_db_for_write()
         bookmark = self.model.cleaned(user_group, **fields)
+        row = row_of(bookmark)
 
         def get_or_insert() -> "tuple[Bookmark, bool]":
-            if bookmarks.insert_new(user_group, [bookmark], bookmark.updated_at):
-                return bookmark, True
+            if bookmarks.insert_new(user_group, [row]):
+                return bookmarks._saved(bookmark), True
             existing = bookmarks.find_by_unique_key(user_group, bookmark.unique_key)
             if existing is None:
                 raise ConflictingWrite

@@ -5,9 +5,8 @@ several rows. An INSERT with it takes a third of the time of one with a
 parameter for each value.
 """
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import orjson
@@ -17,50 +16,45 @@ from bookmarks.tags import text_of_tags
 from usergroups.db.compiled_statements import prepared
 from usergroups.models import UserGroup
 
-from .unique_keys import NO_COLLECTION, UniqueKeyManager
+from .unique_keys import (
+    NO_COLLECTION,
+    Row,
+    UniqueKeyManager,
+    columns_of,
+    unique_key_of_row,
+)
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark
-
-Row: TypeAlias = Mapping[str, Any]
-"""The values of a bookmark, by the names of their columns."""
 
 INSERT = """INSERT INTO {table} ({columns}) {source}
 ON CONFLICT {action}
 RETURNING id"""
 
 # An UPDATE with a join would read all bookmarks of the user group, unless
-# PostgreSQL's statistics know how many there are.
-DO_UPDATE = f"""(user_group_id, url_digest, COALESCE(collection_id, '{NO_COLLECTION}'))
-DO UPDATE SET {{assignments}}"""
+# PostgreSQL's statistics know how many there are. SQLite stores a UUID as 32
+# digits, and PostgreSQL understands them.
+UNIQUE = f"(user_group_id, url_digest, COALESCE(collection_id, '{NO_COLLECTION.hex}'))"
 
-JSON_SOURCE = """SELECT %s, %s, {columns}
+JSON_SOURCE = """SELECT %s, {columns}
 FROM json_populate_recordset(NULL::{table}, %s)"""
 
 
 def row_of(bookmark: "Bookmark") -> Row:
-    """Return the values of a bookmark as ``insert_rows`` takes them, without
-    the user group and ``updated_at``, which it adds to every row.
-    """
-    row = {}
-    for field in bookmark._meta.concrete_fields:
-        if field.attname not in ("user_group_id", "updated_at"):
-            row[field.attname] = getattr(bookmark, field.attname)
-    return row
+    """Return the row of a bookmark."""
+    return {name: getattr(bookmark, name) for name in columns_of(type(bookmark))}
 
 
 def insert_rows(
     bookmarks: UniqueKeyManager,
     user_group: UserGroup,
     rows: Sequence[Row],
-    now: datetime,
-    action: str = "DO NOTHING",
+    updated: Iterable[str] = (),
 ) -> set[UUID]:
-    """Insert the rows whose unique keys no bookmark of the user group has,
-    and return the ids of these rows. ``action`` is that for the others.
+    """Insert the rows whose unique keys no bookmark of the user group has, and
+    write the columns named ``updated`` of the bookmarks that have the others.
 
-    There are up to 1,000 rows. Each has the values of all columns except
-    ``user_group_id``, and ``updated_at``, which becomes ``now``.
+    Return the ids of the rows that were written. There are up to 1,000 rows.
 
     Django's save() would raise an IntegrityError for a bookmark that exists
     already, which PostgreSQL logs, and which leaves a dead row.
@@ -71,23 +65,26 @@ def insert_rows(
     quote = connection.ops.quote_name
     options = bookmarks.model._meta
     table = quote(options.db_table)
-    shared = {"user_group_id": user_group.pk, "updated_at": now}
-    names = [*shared, *rows[0]]
+    names = ["user_group_id", *rows[0]]
+    action = "DO NOTHING"
+    if updated:
+        assignments = ", ".join(f"{name} = EXCLUDED.{name}" for name in updated)
+        action = f"{UNIQUE} DO UPDATE SET {assignments}"
     # All transactions insert in the same order, so that they do not deadlock.
-    rows = sorted(rows, key=_order_of_inserts)
+    rows = sorted(rows, key=unique_key_of_row)
     params: list[Any] = []
     if connection.vendor == "postgresql" and len(rows) > 1:
         columns_of_row = ", ".join(map(quote, rows[0]))
         source = JSON_SOURCE.format(table=table, columns=columns_of_row)
-        params = [*shared.values(), _json_of(rows)]
+        params = [user_group.pk, _json_of(rows)]
     else:
         placeholders = ", ".join(["%s"] * len(names))
         source = "VALUES " + ", ".join([f"({placeholders})"] * len(rows))
         fields = {field.attname: field for field in options.concrete_fields}
         for row in rows:
-            values = {**shared, **row}
-            for name in names:
-                params.append(prepared(values[name], fields[name], connection))
+            params.append(user_group.pk)
+            for name, value in row.items():
+                params.append(prepared(value, fields[name], connection))
     columns = ", ".join(map(quote, names))
     sql = INSERT.format(table=table, columns=columns, source=source, action=action)
     with connection.cursor() as cursor:
@@ -97,18 +94,12 @@ def insert_rows(
     return {options.pk.to_python(key) for (key,) in inserted}
 
 
-def _order_of_inserts(row: Row) -> tuple[bytes, UUID]:
-    """Return the unique key of a row."""
-    return row["url_digest"], row["collection_id"] or NO_COLLECTION
-
-
 def _json_of(rows: Sequence[Row]) -> str:
     """Return the array of JSON objects from which PostgreSQL makes the rows."""
     stored = []
     for row in rows:
         values = dict(row)
-        if "tags" in values:
-            values["tags"] = text_of_tags(values["tags"])
+        values["tags"] = text_of_tags(values["tags"])
         stored.append(values)
     # PostgreSQL reads bytes from a text in hexadecimal.
     return orjson.dumps(stored, default=lambda digest: f"\\x{digest.hex()}").decode()

@@ -24,6 +24,7 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
 from .bulk_writes import BatchManager
+from .unique_keys import columns_of, unique_key_of_row
 
 MAX_READ = 5_000
 """The number of bookmarks that are read at a time."""
@@ -144,9 +145,10 @@ class TagManager(BatchManager):
         """
         rows = self.filter(user_group=user_group, pk__in=keys)
         locked = rows.select_for_update().order_by("pk")
-        bookmarks = {bookmark.unique_key: bookmark for bookmark in locked}
-        wanted = {
-            key: {"tags": renamed(bookmark.tags, tag, new)}
-            for key, bookmark in bookmarks.items()
-        }
+        bookmarks = {}
+        wanted = {}
+        for row in locked.values(*columns_of(self.model)):
+            key = unique_key_of_row(row)
+            bookmarks[key] = row
+            wanted[key] = {"tags": renamed(row["tags"], tag, new)}
         return len(self._update_locked(user_group, bookmarks, wanted))

@@ -5,11 +5,11 @@ keys.
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
 from django.db import connections
-from django.db.models import Q, QuerySet, UUIDField, Value
+from django.db.models import Expression, Q, UUIDField, Value
 from django.db.models.functions import Coalesce
 
 from bookmarks.owned_rows import PublicIdManager
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 UniqueKey: TypeAlias = tuple[UUID, bytes]
 """A bookmark's collection, or NO_COLLECTION, and the digest of its URL."""
 
+Row: TypeAlias = dict[str, Any]
+"""The values of a bookmark of a known user group, by the names of their columns.
+
+It takes a fraction of the time of an instance.
+"""
+
 NO_COLLECTION = UUID(int=0)
 """Replaces NULL in the unique index, which treats NULLs as different."""
 
@@ -33,6 +39,8 @@ COLLECTION_KEY = Coalesce(
     "collection_id", Value(NO_COLLECTION), output_field=UUIDField()
 )
 """A bookmark's collection, or NO_COLLECTION, as in the unique index."""
+
+KEY_COLUMNS = ("collection_id", "url_digest")
 
 MAX_CONDITIONS = 500
 """How many conditions a query joins by OR. SQLite raises an error for 1,000."""
@@ -57,14 +65,15 @@ class UniqueKeyManager(PublicIdManager["Bookmark"]):
         user_group: UserGroup,
         keys: Iterable[UniqueKey],
         *,
-        rows: "QuerySet[Bookmark] | None" = None,
         lock: bool = False,
-    ) -> dict[UniqueKey, "Bookmark"]:
-        """Return the user group's bookmarks with these unique keys, by key,
-        without reading others with the same URLs.
+        **expressions: Expression,
+    ) -> dict[UniqueKey, Row]:
+        """Return the rows of the user group's bookmarks with these unique keys,
+        by key, without reading others with the same URLs.
 
-        By default, ``rows`` are all bookmarks. With ``lock``, lock them until
-        the transaction ends.
+        With ``expressions``, the rows have the values of these instead of
+        those of the columns. With ``lock``, lock them until the transaction
+        ends.
         """
         digests_by_collection = defaultdict(list)
         for collection, digest in keys:
@@ -72,9 +81,8 @@ class UniqueKeyManager(PublicIdManager["Bookmark"]):
         conditions = []
         for collection, digests in digests_by_collection.items():
             conditions.append(Q(collection_key=collection, url_digest__in=digests))
-        if rows is None:
-            rows = self.all()
-        bookmarks = rows.filter(user_group=user_group)
+        columns = [*KEY_COLUMNS] if expressions else columns_of(self.model)
+        bookmarks = self.filter(user_group=user_group).values(*columns, **expressions)
         bookmarks = bookmarks.alias(collection_key=COLLECTION_KEY)
         # All transactions lock several bookmarks in this order, so that they
         # do not deadlock.
@@ -84,12 +92,24 @@ class UniqueKeyManager(PublicIdManager["Bookmark"]):
         size = max(1, len(conditions))
         if connections[self.db].vendor == "sqlite":
             size = MAX_CONDITIONS
-        found: dict[UniqueKey, Bookmark] = {}
+        found: dict[UniqueKey, Row] = {}
         for start in range(0, len(conditions), size):
             any_key = Q(*conditions[start : start + size], _connector=Q.OR)
-            for bookmark in bookmarks.filter(any_key):
-                found[bookmark.unique_key] = bookmark
+            for row in bookmarks.filter(any_key):
+                found[unique_key_of_row(row)] = row
         return found
+
+
+def columns_of(model: "type[Bookmark]") -> list[str]:
+    """Return the names of the columns of a row, all but the user group's."""
+    names = [field.attname for field in model._meta.concrete_fields]
+    names.remove("user_group_id")
+    return names
+
+
+def unique_key_of_row(row: Row) -> UniqueKey:
+    """Return the unique key of a row."""
+    return row["collection_id"] or NO_COLLECTION, bytes(row["url_digest"])
 
 
 @cache

@@ -14,6 +14,7 @@ from bookmarks import imports, web_url
 from bookmarks.files.dates import parse_date
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
+from bookmarks.querysets import bulk_writes
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import chunks_of_two, imported, refusals  # noqa: F401
 from tests.clock import Clock
@@ -322,16 +323,22 @@ def test_an_update_includes_a_bookmark_that_was_created_meanwhile(user_group):
 @pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite has no statistics"
 )
-def test_a_large_update_analyses_the_table_once(user_group, monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "allowed", "analyses"),
+    [(4, -1, 1), (4, 10**9, 0), (1, -1, 0)],
+    ids=["outdated", "up to date", "one chunk"],
+)
+def test_a_large_update_analyses_an_outdated_table_once(
+    user_group, monkeypatch, number, allowed, analyses
+):
     monkeypatch.setattr(imports, "ROWS_PER_TRANSACTION", 1)
-    monkeypatch.setattr(imports, "CHUNKS_WITHOUT_ANALYZE", 2)
-    records = [Record(n, f"{URL}{n}") for n in range(4)]
+    monkeypatch.setattr(bulk_writes, "MAX_MISSED", allowed)
+    records = [Record(n, f"{URL}{n}") for n in range(number)]
 
     statements = queries_of(lambda: update(user_group, *records))
 
     kinds = [sql.split()[0] for sql in statements]
-    assert kinds.count("ANALYZE") == 1
-    assert kinds.index("ANALYZE") > kinds.index("INSERT")
+    assert kinds.count("ANALYZE") == analyses
 
 
 def test_each_bookmark_gets_its_own_values_exactly(user_group):

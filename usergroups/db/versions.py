@@ -1,6 +1,7 @@
 """Detect lost updates by the time of the last change."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 
@@ -8,16 +9,18 @@ class Modified(Exception):
     """The row has changed since the client read it."""
 
 
-def require_version(item: Mapping[str, Any], row: Any) -> Mapping[str, Any] | Modified:
+def require_version(
+    item: Mapping[str, Any], updated_at: datetime | None
+) -> Mapping[str, Any] | Modified:
     """Return the values of an item of a batch without its ``if_match``, or
-    Modified if this is not the ``updated_at`` of ``row``.
+    Modified if this is not ``updated_at``, the time of the item's row.
 
-    ``row`` is the item's row, which is locked, or None if there is none.
+    The row is locked. Without one, the time is None.
     """
     if "if_match" not in item:
         return item
     values = {**item}
     version = values.pop("if_match")
-    if row is None or row.updated_at != version:
+    if updated_at is None or updated_at != version:
         return Modified()
     return values
