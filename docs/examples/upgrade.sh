@@ -1,5 +1,5 @@
 #!/bin/sh
-# Upgrade the running service to a tag or commit: see "Upgrades" in docs/deploy.md.
+# Upgrade the running service to a tag or commit: see "Upgrade" in docs/deploy.md.
 # For example: EXTRAS=service,postgres,metrics sh docs/examples/upgrade.sh 1.1.0
 set -eu
 umask 022  # so that the service can read the new files
