@@ -15,8 +15,9 @@ from .handlers import View
 
 
 def refuse_plain_http(get_response: View) -> View:
-    """Refuse plain HTTP on the paths that SecurityMiddleware does not redirect
-    (SECURE_REDIRECT_EXEMPT).
+    """Refuse plain HTTP on the paths of the API.
+
+    SecurityMiddleware redirects the others.
     """
     if not settings.SECURE_SSL_REDIRECT:
         raise MiddlewareNotUsed

@@ -151,6 +151,7 @@ def test_api_calls_skip_the_middleware_of_pages(admin_client):
         "Vary",
         "Content-Language",
         "Content-Security-Policy",
+        "X-Frame-Options",
     }
 
 

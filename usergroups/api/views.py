@@ -184,8 +184,9 @@ class BaseAPIView(GenericAPIView[Any]):
     @property
     def default_response_headers(self) -> dict[str, str]:
         headers = {**NO_STORE}
+        method = str(self.request.method).lower()
         # RFC 9110 requires the header of a 405.
-        if self.request.method not in self.allowed_methods:
+        if method not in self.http_method_names or not hasattr(self, method):
             headers["Allow"] = ", ".join(self.allowed_methods)
         return headers
 
