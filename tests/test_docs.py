@@ -10,6 +10,8 @@ from itertools import combinations
 import pytest
 from django.core.management import get_commands
 
+from bookmarks import access_token_urls
+from bookmarks import urls as bookmarks_urls
 from bookmarks.admin.exports import MAX_EXPORTED
 from bookmarks.conf import max_import_size
 from bookmarks.files import read
@@ -20,6 +22,7 @@ from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.documents import ROOT, blocks, names, page, rows, section
 from tests.servers import TIMEOUT
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
+from usergroups import urls as usergroups_urls
 from usergroups.admin_tools.confirmations import ConfirmationForm
 from usergroups.admin_tools.paginator import MAX_LISTED
 from usergroups.admin_tools.search import MAX_SEARCHED_SIZE
@@ -235,6 +238,24 @@ def test_all_settings_and_system_checks_of_the_apps_are_documented():
     checks = set(re.findall(r'"(\w+\.[EW]\d{3})"', source))
 
     assert names(section("plug-in", "Settings")) == settings | checks
+
+
+def test_the_table_of_views_has_those_of_the_urls():
+    documented = {
+        name: view
+        for row in rows(section("customize", "Change the views"))
+        for name, view in zip(
+            re.findall(r"`(\w+:[\w-]+)`", row[0]),
+            re.findall(r"`(\w+View)`", row[1]),
+            strict=False,
+        )
+    }
+
+    assert documented == {
+        f"{urls.app_name}:{pattern.name}": pattern.callback.view_class.__name__
+        for urls in (usergroups_urls, access_token_urls, bookmarks_urls)
+        for pattern in urls.urlpatterns
+    }
 
 
 DEFAULTS = {
