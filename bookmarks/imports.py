@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -98,14 +98,10 @@ def rolled_back_if(dry_run: bool, using: str) -> Iterator[None]:
         transaction.set_rollback(True, using)
 
 
-class Row(NamedTuple):
-    """A bookmark, or an empty collection, as it is stored."""
-
-    # The name of the collection, or an empty string.
-    collection: str
-    # The bookmark's values by field, or an empty dict if there is no bookmark.
-    values: dict[str, Any]
-
+# A bookmark, or an empty collection, as it is stored: the name of the
+# collection, or an empty string, and the bookmark's values by field, or an empty
+# dict if there is no bookmark.
+Row = tuple[str, dict[str, Any]]
 
 # The fields that an update writes to existing bookmarks.
 UPDATED_FIELDS = ("title", "created_at", "tags", "note")
@@ -193,10 +189,10 @@ def _store(
     Call this in a transaction.
     """
     # Each name once, in the order of the file.
-    names = dict.fromkeys(row.collection for row in rows if row.collection)
+    names = dict.fromkeys(name for name, _ in rows if name)
     collections = Collection.objects.db_manager(using)
     found, new_collections = collections.get_or_create_many(user_group, list(names))
-    bookmarks = [row for row in rows if row.values]
+    bookmarks = [row for row in rows if row[1]]
     distinct: dict[UniqueKey, dict[str, Any]] = {}
     dropped_tags = 0
     for name, values in bookmarks:
@@ -272,11 +268,14 @@ def valid_rows(
                     max=MAX_REFUSED,
                 )
                 raise UnreadableFile(problem) from None
-            has_bookmarks = has_bookmarks or bool(row.values)
-            held.append(row)
-            if has_bookmarks or len(held) > MAX_HELD:
+            has_bookmarks = has_bookmarks or bool(row[1]) or len(held) == MAX_HELD
+            if not has_bookmarks:
+                held.append(row)
+                continue
+            if held:
                 yield from held
                 held.clear()
+            yield row
     except UnreadableFile as error:
         report.error = translated(error.problem)
         return
@@ -301,7 +300,7 @@ def _row(
         _validate_text("collection", name)
         report.shortened += name != record.collection
     if isinstance(record, CollectionRecord):
-        return Row(name, {})
+        return name, {}
     if not isinstance(record.url, str):
         raise ValueError(gettext_noop("The URL is not text."))
     _validate_text("url", record.url)
@@ -329,7 +328,7 @@ def _row(
                 validate(values[field])
     except ValidationError as error:
         raise ValueError(" ".join(error.messages)) from None
-    return Row(name, values)
+    return name, values
 
 
 def host_validators() -> Validators:

@@ -87,6 +87,8 @@ class WebURL(str):
     It is parsed only once, however often its digest is needed.
     """
 
+    __slots__ = ("digest",)
+
     digest: bytes
     """The SHA-256 digest of the serialized URL."""
 

@@ -11,19 +11,27 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
-from operator import methodcaller
 from typing import TextIO
 
 from .decoding import MAX_LINE, read_lines
 from .fields import FieldMap
 from .problems import Problem, gettext_noop, too_long
-from .records import FIELDS, FileRecord, InvalidRecord, WrittenRecord, to_dict
+from .records import (
+    FIELDS,
+    FileRecord,
+    InvalidRecord,
+    JsonValue,
+    WrittenRecord,
+    to_dict,
+)
 from .tag_lists import comma_list
 
 # The places before what a spreadsheet runs: in a cell, and after a semicolon or
 # a line break in it. Apostrophes count, so that an import restores each cell.
 FORMULA = re.compile(r"(?:\A|(?<=[;\r\n]))(?='*[=+\-@\t\r])")
 ESCAPED_FORMULA = re.compile(r"(?:\A|(?<=[;\r\n]))'(?='*[=+\-@\t\r])")
+
+TAGS = FIELDS.index("tags")
 
 DELIMITERS = ",;\t"
 MAX_COLUMNS = 200  # because a row takes time for each column, also if it is short
@@ -122,50 +130,41 @@ def bounded(lines: Iterable[str]) -> Iterator[str]:
 def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each row, or an InvalidRecord if it cannot be read."""
     columns = None
+    width = 0
     is_our_own = False
     for line, row in read_rows(text):
         if isinstance(row, Problem):
             yield InvalidRecord(line, row)
-            continue
-        if columns is None:
-            columns = FieldMap(row)
-            problem = _problem_of_header(columns)
-            if problem:
+        elif columns is None:
+            columns = FieldMap(row[:MAX_COLUMNS])
+            width = len(row)
+            is_our_own = tuple(row) == FIELDS
+            if not columns.positions["url"]:
+                problem = gettext_noop(
+                    "The header has no column named url, uri, href or link, so no "
+                    "bookmarks can be read."
+                )
                 yield InvalidRecord(line, problem)
                 return
-            is_our_own = tuple(row) == FIELDS
-            if is_our_own:
-                # No other character than the comma separates the tags.
-                columns.split = methodcaller("split", ",")
-            continue
-        width = len(columns.names)
-        if any(row[width:]):
-            reason = gettext_noop(
+        elif any(row[width:]):
+            problem = gettext_noop(
                 "The row has %(number)s cells for %(columns)s columns.",
                 number=len(row),
                 columns=width,
             )
-            yield InvalidRecord(line, reason)
-            continue
-        cells = [*row, *[""] * (width - len(row))]
-        if is_our_own:
-            cells = [ESCAPED_FORMULA.sub("", cell) for cell in cells]
-        yield columns.record(line, cells)
+            yield InvalidRecord(line, problem)
+        else:
+            missing = min(width, MAX_COLUMNS) - len(row)
+            values = [*row, *[""] * missing]
+            yield columns.record(line, _restored(values) if is_our_own else values)
 
 
-def _problem_of_header(columns: FieldMap) -> Problem | None:
-    """Return why no bookmarks can be read below a header, or None."""
-    if len(columns.names) > MAX_COLUMNS:
-        return gettext_noop(
-            "The header has more than %(max)s columns, so no bookmarks can be read.",
-            max=MAX_COLUMNS,
-        )
-    if not columns.positions["url"]:
-        return gettext_noop(
-            "The header has no column named url, uri, href or link, so no bookmarks "
-            "can be read."
-        )
-    return None
+def _restored(cells: list[str]) -> list[JsonValue]:
+    """Return the values that ``write`` has written as these cells."""
+    values: list[JsonValue] = [ESCAPED_FORMULA.sub("", cell) for cell in cells]
+    # No other character than the comma separates the tags.
+    values[TAGS] = cells[TAGS].split(",")
+    return values
 
 
 class Echo:

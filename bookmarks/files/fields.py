@@ -75,13 +75,19 @@ def texts(value: JsonValue) -> list[str]:
     return found
 
 
+def first_text(value: JsonValue) -> str | None:
+    """Return the first text or number in a value, or None."""
+    if isinstance(value, str):
+        return value
+    return next(iter(texts(value)), None)
+
+
 class FieldMap:
     """Maps the columns of a row, or the keys of an object, to the fields of a
     record.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.names = names
         # The position of each name. Of several equal names, the first counts.
         found: dict[str, int] = {}
         for position, name in enumerate(names):
@@ -98,38 +104,47 @@ class FieldMap:
             for field, known in NAMES.items()
         }
 
-    def texts(self, field: str, values: Sequence[JsonValue]) -> list[str]:
+    def first(self, field: str, row: Sequence[JsonValue]) -> JsonValue:
+        """Return the first value of a field that is not empty, or None."""
+        for position in self.positions[field]:
+            if row[position]:
+                return row[position]
+        return None
+
+    def texts(self, field: str, row: Sequence[JsonValue]) -> list[str]:
         """Return the texts in the values of a field."""
         found: list[str] = []
         for position in self.positions[field]:
-            value = values[position]
+            value = row[position]
             if field == "tags" and isinstance(value, str):
                 value = self.split(value)
             found += texts(value)
         return found
 
-    def first(self, field: str, values: Sequence[JsonValue]) -> JsonValue:
-        """Return the first value of a field that is not empty, or None."""
-        for position in self.positions[field]:
-            if values[position]:
-                return values[position]
-        return None
+    def record(
+        self, line: int, row: Sequence[JsonValue], folder: str = ""
+    ) -> FileRecord:
+        """Return the record of a row, which has a value for each of the names.
 
-    def record(self, line: int, values: Sequence[JsonValue]) -> FileRecord:
-        """Return the record of these values, one for each of the names."""
-        url = self.first("url", values)
+        The folder around a bookmark has precedence over the collection that it
+        names.
+        """
+        url = self.first("url", row)
         if isinstance(url, str):
-            # as browsers read it
-            url = LINE_BREAKS.sub("", url.strip())
-        title = next(iter(self.texts("title", values)), None)
-        collection = next(iter(self.texts("collection", values)), None)
-        created_at = self.first("created_at", values)
-        tags = tuple(self.texts("tags", values))
-        note = "\n\n".join(self.texts("note", values))
+            url = url.strip()
+            if not url.isprintable():
+                # as browsers read it
+                url = LINE_BREAKS.sub("", url)
+        title = first_text(self.first("title", row))
+        collection = first_text(self.first("collection", row))
+        created_at = self.first("created_at", row)
+        tags = tuple(self.texts("tags", row))
+        note = "\n\n".join(self.texts("note", row))
         if url:
-            return Record(line, url, title, collection, created_at, tags, note)
+            place = folder or collection
+            return Record(line, url, title, place, created_at, tags, note)
         if collection and not (title or created_at or tags or note):
-            return CollectionRecord(line, collection)
+            return CollectionRecord(line, folder or collection)
         return InvalidRecord(line, NO_URL, title)
 
 
@@ -143,11 +158,14 @@ class ObjectReader:
         # Most objects of a file have the same keys.
         self.field_map = lru_cache(maxsize=100)(FieldMap)
 
-    def record(self, line: int, values: Mapping[str, JsonValue]) -> FileRecord:
+    def record(
+        self, line: int, values: Mapping[str, JsonValue], folder: str = ""
+    ) -> FileRecord:
+        """Return the record of an object inside a folder, or outside of any."""
         nested = values.get(KARAKEEP_CONTENT)
         if isinstance(nested, dict):
             inner = {f"{KARAKEEP_CONTENT}.{name}": nested[name] for name in nested}
             values = {**values, **inner}
         names = tuple(values)
         field_map = self.field_map if len(names) <= MAX_NAMES else FieldMap
-        return field_map(names).record(line, list(values.values()))
+        return field_map(names).record(line, list(values.values()), folder)

@@ -26,6 +26,7 @@ from .json_folders import (
     LIST_KEYS,
     NEEDED_KEYS,
     OBJECT_KEYS,
+    URL_KEYS,
     Folders,
     has_list,
     root_of,
@@ -45,8 +46,6 @@ MAX_DEPTH = 250
 
 # Of an array, such as tags. Further ones are not kept.
 MAX_ITEMS = 1000
-# In which a bookmark is, because it becomes a bookmark in each of them.
-MAX_LISTS = 10
 
 # The events that begin arrays and objects.
 CONTAINERS = ("start_map", "start_array")
@@ -58,8 +57,8 @@ Reading = Generator[FileRecord, None, JsonValue]
 class Place(NamedTuple):
     """Where in a file an array or object is."""
 
-    # Its key in an object, or the key of the array that it is in, or an empty
-    # string.
+    # Its key in an object, normalized, or the key of the array that it is in, or
+    # an empty string.
     key: str = ""
     is_in_object: bool = False
     # The number of arrays and objects around it.
@@ -68,6 +67,11 @@ class Place(NamedTuple):
     is_skipped: bool = False
     # The name of the collection for the bookmarks in it.
     collection: str = ""
+
+    @property
+    def is_in_array(self) -> bool:
+        # The object that is the whole file is not in an array.
+        return self.depth > 0 and not self.is_in_object
 
     @property
     def is_in_list(self) -> bool:
@@ -82,11 +86,8 @@ class Place(NamedTuple):
 class JsonReader:
     """Reads the arrays and objects of a file from the events of its parser."""
 
-    def __init__(self, folders: Folders | None = None) -> None:
-        # The folders that a first reading has found. Without them, the records
-        # only show where the bookmarks are.
-        self.folders = folders or Folders()
-        self.found = Folders()
+    def __init__(self, folders: Folders) -> None:
+        self.folders = folders
         self.objects = ObjectReader()
         self.events: Iterator[tuple[str, Any]] = iter(())
         self.object_count = 0
@@ -158,9 +159,10 @@ class JsonReader:
         collection = self.folders.collection(number, place.collection)
         records_before = self.record_count
         values: dict[str, JsonValue] = {}
-        for event_of_key, key in self.events:
+        for event_of_key, name in self.events:
             if event_of_key == "end_map":
                 break
+            key = normalized(name)
             event, value = next(self.events)
             if event in CONTAINERS:
                 is_skipped = (
@@ -170,15 +172,9 @@ class JsonReader:
                 )
                 inside = Place(key, True, place.depth + 1, is_skipped, collection)
                 value = yield from self.read_container(event, inside)
-            if normalized(key) in NEEDED_KEYS:
+            if key in NEEDED_KEYS:
                 values[key] = value
         has_records = self.record_count > records_before
-        # The object that is the whole file is not in an array.
-        is_in_array = place.depth > 0 and not place.is_in_object
-        # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
-        has_content = has_records or has_list(values) or place.key == KARAKEEP_LISTS
-        if has_content and (is_in_array or "children" in values):
-            self.found.add(number, values)
         # The object around it is the bookmark, of which it is a property.
         is_value = place.is_in_object and place.key in OBJECT_KEYS
         if not is_value and not place.is_skipped:
@@ -201,20 +197,18 @@ class JsonReader:
         ``number`` is the position of the object among the objects of the file.
         ``has_records`` tells whether the values in the object had records.
         """
-        record = self.objects.record(self.bookmark_count + 1, values)
+        record = self.objects.record(self.bookmark_count + 1, values, place.collection)
         if isinstance(record, Record):
-            ids = values.get(KARAKEEP_LISTS)
-            ids = ids[:MAX_LISTS] if isinstance(ids, list) else []
-            # Each list once, without those that are unknown.
-            paths = dict.fromkeys(filter(None, map(self.folders.path, ids)))
-            for path in paths or [place.collection]:
-                yield record._replace(collection=path) if path else record
-        # A folder has a record of its own only if it is empty.
+            lists = values.get(KARAKEEP_LISTS)
+            if isinstance(lists, list):
+                yield from self.folders.copies(record, lists)
+            else:
+                yield record
+        # A folder has a record of its own only if it is empty. Browsers create
+        # some folders for every user, which become no collections then.
         elif has_list(values):
-            # Browsers create these folders for every user. If one of them is
-            # empty, it does not become a collection.
-            is_root = root_of(values) in BROWSER_FOLDERS
-            if number in self.found.by_number and not (is_root or has_records):
+            is_empty = not has_records and root_of(values) not in BROWSER_FOLDERS
+            if is_empty and number in self.folders.by_number:
                 collection = self.folders.collection(number, place.collection)
                 yield CollectionRecord(self.bookmark_count, collection)
         elif (
@@ -222,11 +216,28 @@ class JsonReader:
             and not has_records
             and values.get("type") != FIREFOX_SEPARATOR
         ):
-            # The object only names a collection. A folder around it has
-            # precedence.
-            if isinstance(record, CollectionRecord) and place.collection:
-                record = record._replace(collection=place.collection)
             yield record
+
+
+class FolderFinder(JsonReader):
+    """Adds the folders of a file to ``folders``. Its records only show where
+    bookmarks are.
+    """
+
+    def records(
+        self,
+        number: int,
+        place: Place,
+        values: Mapping[str, JsonValue],
+        has_records: bool,
+    ) -> Iterator[FileRecord]:
+        has_content = has_records or has_list(values)
+        # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
+        is_list = has_content or place.key == KARAKEEP_LISTS
+        if is_list and (place.is_in_array or "children" in values):
+            self.folders.add(number, values)
+        if has_content or not URL_KEYS.isdisjoint(values):
+            yield Record(0)
 
 
 def read(text: TextIO) -> Iterator[FileRecord]:
@@ -237,11 +248,11 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     The text is read twice, because the name of a folder may come after the
     bookmarks in it.
     """
-    first = JsonReader()
+    folders = Folders()
     with suppress(UnreadableFile):
-        deque(first.read(text), maxlen=0)
+        deque(FolderFinder(folders).read(text), maxlen=0)
     text.seek(0)
-    yield from JsonReader(first.found).read(text)
+    yield from JsonReader(folders).read(text)
 
 
 def describe(error: ijson.JSONError) -> str:

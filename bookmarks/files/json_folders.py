@@ -1,6 +1,6 @@
 """Recognize folders and lists of bookmarks in the JSON files of programs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .fields import as_text
@@ -14,9 +14,10 @@ from .programs import (
     PARENT_ID,
     TEXT_KEYS,
 )
-from .records import JsonValue
+from .records import JsonValue, Record
 
-# Keys of arrays in which everything should be a bookmark or a folder.
+# Keys of arrays in which everything should be a bookmark or a folder. All keys
+# are normalized.
 LIST_KEYS = frozenset(
     {
         "bookmarks",
@@ -32,14 +33,14 @@ LIST_KEYS = frozenset(
     }
 )
 
-# Keys whose values the reader needs, normalized.
+# Keys whose values the reader needs.
 NEEDED_KEYS = LIST_KEYS.union(
     {
         KARAKEEP_CONTENT,
         KARAKEEP_LISTS,
         "guid",
         "id",
-        "parentid",
+        PARENT_ID,
         "root",
         "type",
     },
@@ -49,6 +50,12 @@ NEEDED_KEYS = LIST_KEYS.union(
 
 # Keys of objects that are values of the bookmark around them.
 OBJECT_KEYS = {KARAKEEP_CONTENT, *NAMES["collection"]}
+
+# Keys of a bookmark's URL, or of the object that contains it.
+URL_KEYS = {KARAKEEP_CONTENT, *NAMES["url"]}
+
+# In which a bookmark is, because it becomes a bookmark in each of them.
+MAX_LISTS = 10
 
 
 def has_list(values: Mapping[str, JsonValue]) -> bool:
@@ -120,6 +127,15 @@ class Folders:
             return around
         folder = self.by_number[number]
         return join_paths(self.path(folder.parent_id) or around, folder.name)
+
+    def copies(self, record: Record, ids: Sequence[JsonValue]) -> Iterator[Record]:
+        """Yield the record in each of the folders with these ids, or as it is if
+        all of them are unknown.
+        """
+        paths = dict.fromkeys(map(self.path, ids[:MAX_LISTS]))
+        paths.pop("", None)
+        for path in paths or [record.collection]:
+            yield record._replace(collection=path)
 
     def path(self, folder_id: JsonValue) -> str:
         """Return the path of the folder with this id, or an empty string.

@@ -98,15 +98,15 @@ KARAKEEP_CONTENT = "content"
 KARAKEEP_LISTS = "lists"
 
 # The key of the id of the folder around a folder, in Linkwarden and Karakeep.
-PARENT_ID = "parentId"
+PARENT_ID = "parentid"
 
-# Keys under which objects with URLs are not bookmarks.
+# Keys under which objects with URLs are not bookmarks, normalized.
 NOT_BOOKMARKS = {
     "annotations": "wallabag",
     "highlights": "Omnivore",
     "media": "Raindrop (API)",
-    "pinnedLinks": "Linkwarden",
-    "rssSubscriptions": "Linkwarden",
+    "pinnedlinks": "Linkwarden",
+    "rsssubscriptions": "Linkwarden",
 }
 
 # Values of "type" in JSON. Those with "moz" are Firefox's.
