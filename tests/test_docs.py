@@ -25,7 +25,6 @@ from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups import urls as usergroups_urls
 from usergroups.admin_tools.confirmations import ConfirmationForm
 from usergroups.admin_tools.paginator import MAX_LISTED
-from usergroups.admin_tools.search import MAX_SEARCHED_SIZE
 from usergroups.api import (
     batches,
     conf,
@@ -383,7 +382,6 @@ def test_the_documented_limits_are_those_of_the_code(settings, defaults):
             f"or {in_mib(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)} with JSON"
         ),
         "rows of a list of the admin, and of its CSV": f"{MAX_LISTED:,}",
-        "what the search of a list of the admin reads": f"{MAX_SEARCHED_SIZE:,} bytes",
         "rows of an action of the admin": f"{ConfirmationForm.max_rows}",
         "bookmarks of an export in the admin": f"{MAX_EXPORTED:,}",
     }
