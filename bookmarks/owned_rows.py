@@ -187,8 +187,8 @@ class PublicIdManager(WritingManager[M]):
         def delete() -> set[UUID | None]:
             locked = rows.select_for_update().order_by("pk")
             found = set(locked.values_list("pk", flat=True))
-            rows.filter(pk__in=found)._delete()
             if found:
+                rows._delete()
                 label = self.model._meta.label_lower
                 event = Event(
                     user_group=user_group,

@@ -27,7 +27,7 @@ from .unique_keys import (
     Row,
     UniqueKey,
     UniqueKeyManager,
-    columns_of,
+    rows_by_key,
     unique_key_of_row,
 )
 
@@ -383,8 +383,7 @@ class BatchManager(UniqueKeyManager):
         for start in range(0, len(shared), MAX_MERGED):
             chunk = shared[start : start + MAX_MERGED]
             rows = together.filter(url_digest__in=chunk).order_by("pk")
-            locked = rows.select_for_update().values(*columns_of(self.model))
-            self._merge_duplicates(user_group, locked)
+            self._merge_duplicates(user_group, rows_by_key(rows.select_for_update()))
         released: list[Bookmark] = []
         if signals.updated.has_listeners(self.model):
             released = list(inside.select_for_update().order_by("pk"))
@@ -402,24 +401,23 @@ class BatchManager(UniqueKeyManager):
         cleaned = self.model.cleaned_values({"collection": collection})
         self.model(user_group=user_group, **cleaned).clean()
 
-    def _merge_duplicates(self, user_group: UserGroup, rows: Iterable[Row]) -> None:
+    def _merge_duplicates(
+        self, user_group: UserGroup, locked: Mapping[UniqueKey, Row]
+    ) -> None:
         """Keep the oldest of the locked bookmarks with the same URL, and delete
         the others.
         """
         by_digest: dict[bytes, list[Row]] = defaultdict(list)
-        for row in sorted(rows, key=itemgetter("created_at", "id")):
+        for row in sorted(locked.values(), key=itemgetter("created_at", "id")):
             by_digest[bytes(row["url_digest"])].append(row)
-        kept: dict[UniqueKey, Row] = {}
         wanted: dict[UniqueKey, Changes] = {}
         deleted: list[UUID] = []
         for oldest, *others in by_digest.values():
-            key = unique_key_of_row(oldest)
-            kept[key] = oldest
-            wanted[key] = with_duplicates(oldest, others)
+            wanted[unique_key_of_row(oldest)] = with_duplicates(oldest, others)
             deleted += [other["id"] for other in others]
         of_group = self.get_queryset().filter(user_group=user_group, pk__in=deleted)
         of_group._delete()
-        self._update_locked(user_group, kept, wanted)
+        self._update_locked(user_group, locked, wanted)
 
     def _update_locked(
         self,

@@ -24,7 +24,7 @@ from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
 from .bulk_writes import BatchManager
-from .unique_keys import columns_of, unique_key_of_row
+from .unique_keys import rows_by_key
 
 MAX_READ = 5_000
 """The number of bookmarks that are read at a time."""
@@ -145,10 +145,9 @@ class TagManager(BatchManager):
         """
         rows = self.filter(user_group=user_group, pk__in=keys)
         locked = rows.select_for_update().order_by("pk")
-        bookmarks = {}
-        wanted = {}
-        for row in locked.values(*columns_of(self.model)):
-            key = unique_key_of_row(row)
-            bookmarks[key] = row
-            wanted[key] = {"tags": renamed(row["tags"], tag, new)}
+        bookmarks = rows_by_key(locked)
+        wanted = {
+            key: {"tags": renamed(row["tags"], tag, new)}
+            for key, row in bookmarks.items()
+        }
         return len(self._update_locked(user_group, bookmarks, wanted))

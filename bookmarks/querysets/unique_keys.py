@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
 from django.db import connections
-from django.db.models import Expression, Q, UUIDField, Value
+from django.db.models import Expression, Q, QuerySet, UUIDField, Value
 from django.db.models.functions import Coalesce
 
 from bookmarks.owned_rows import PublicIdManager
@@ -40,7 +40,7 @@ COLLECTION_KEY = Coalesce(
 )
 """A bookmark's collection, or NO_COLLECTION, as in the unique index."""
 
-KEY_COLUMNS = ("collection_id", "url_digest")
+KEY_COLUMNS = ["collection_id", "url_digest"]
 
 MAX_CONDITIONS = 500
 """How many conditions a query joins by OR. SQLite raises an error for 1,000."""
@@ -71,9 +71,8 @@ class UniqueKeyManager(PublicIdManager["Bookmark"]):
         """Return the rows of the user group's bookmarks with these unique keys,
         by key, without reading others with the same URLs.
 
-        With ``expressions``, the rows have the values of these instead of
-        those of the columns. With ``lock``, lock them until the transaction
-        ends.
+        The ``expressions`` are those of ``rows_by_key``. With ``lock``, lock
+        the rows until the transaction ends.
         """
         digests_by_collection = defaultdict(list)
         for collection, digest in keys:
@@ -81,8 +80,7 @@ class UniqueKeyManager(PublicIdManager["Bookmark"]):
         conditions = []
         for collection, digests in digests_by_collection.items():
             conditions.append(Q(collection_key=collection, url_digest__in=digests))
-        columns = [*KEY_COLUMNS] if expressions else columns_of(self.model)
-        bookmarks = self.filter(user_group=user_group).values(*columns, **expressions)
+        bookmarks = self.filter(user_group=user_group)
         bookmarks = bookmarks.alias(collection_key=COLLECTION_KEY)
         # All transactions lock several bookmarks in this order, so that they
         # do not deadlock.
@@ -95,16 +93,26 @@ class UniqueKeyManager(PublicIdManager["Bookmark"]):
         found: dict[UniqueKey, Row] = {}
         for start in range(0, len(conditions), size):
             any_key = Q(*conditions[start : start + size], _connector=Q.OR)
-            for row in bookmarks.filter(any_key):
-                found[unique_key_of_row(row)] = row
+            found |= rows_by_key(bookmarks.filter(any_key), **expressions)
         return found
+
+
+def rows_by_key(
+    bookmarks: "QuerySet[Bookmark]", **expressions: Expression
+) -> dict[UniqueKey, Row]:
+    """Return the rows of a queryset by their unique keys.
+
+    With ``expressions``, the rows have the values of these and of the key only.
+    """
+    columns = KEY_COLUMNS if expressions else columns_of(bookmarks.model)
+    rows = bookmarks.values(*columns, **expressions)
+    return {unique_key_of_row(row): row for row in rows}
 
 
 def columns_of(model: "type[Bookmark]") -> list[str]:
     """Return the names of the columns of a row, all but the user group's."""
     names = [field.attname for field in model._meta.concrete_fields]
-    names.remove("user_group_id")
-    return names
+    return [name for name in names if name != "user_group_id"]
 
 
 def unique_key_of_row(row: Row) -> UniqueKey:
