@@ -1,4 +1,6 @@
-"""Deleted bookmarks and collections."""
+"""Records of deleted bookmarks and collections, which
+``PublicIdQuerySet.record_deletions`` writes.
+"""
 
 from django.db import models
 

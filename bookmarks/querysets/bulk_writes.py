@@ -366,7 +366,7 @@ class BatchManager(UniqueKeyManager):
 
     def move_out_of(self, user_group: UserGroup, collections: Sequence[UUID]) -> None:
         """Move all bookmarks of the user group's collections with these keys
-        out of their collections.
+        out of their collections, which are deleted.
 
         Where bookmarks become duplicates, the oldest stays. It gets the first
         of the other titles and of the other notes if it has none, and the tags

@@ -43,7 +43,9 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
         yield bookmarks_of(self).filter(user_group__in=groups, collection__in=keys)
 
     def prepare_deletion(self, keys: Sequence[Any]) -> None:
-        """Move the bookmarks out of these collections."""
+        """Move the bookmarks out of these collections, and merge those that
+        become duplicates.
+        """
         bookmarks = bookmarks_of(self)
         for user_group in self._user_groups(keys):
             bookmarks.move_out_of(user_group, keys)

@@ -466,6 +466,8 @@ def test_a_lookup_that_finds_too_many_ids_is_refused(
     BookmarkFactory(user_group=user_group, url=URL)
     BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     BookmarkFactory(user_group=user_group, url=f"{URL}other")
+    # Bookmarks with other URLs do not count.
+    BookmarkFactory.create_batch(4, user_group=user_group)
 
     def look_up(*urls):
         return call_bookmarks("POST", "bookmarks-lookup", body={"urls": urls})
