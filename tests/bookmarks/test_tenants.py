@@ -1,5 +1,7 @@
 """Methods of managers name the owner of the rows that they read or write."""
 
+from functools import partial
+
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
@@ -8,6 +10,7 @@ from bookmarks.files.records import Record
 from bookmarks.import_report import Report
 from bookmarks.imports import store
 from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks.querysets import bulk_writes
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import NEVER
 from tests.usergroups.factories import UserGroupFactory
@@ -106,6 +109,20 @@ def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(
     assert Bookmark.objects.move_by_ids(other_group, ids, collection) == [(None, False)]
     assert Bookmark.objects.delete_by_ids(other_group, ids) == [False]
     assert Bookmark.objects.get().collection is None
+
+
+def test_the_estimated_size_of_a_batch_is_that_of_the_groups_own_bookmarks(
+    user_group, other_group, monkeypatch
+):
+    monkeypatch.setattr(bulk_writes, "MAX_UNMEASURED", 1)
+    own = BookmarkFactory(user_group=user_group, note="x" * 100)
+    of_other = BookmarkFactory(user_group=other_group, note="y" * 1000)
+    by_ids = partial(Bookmark.objects.estimate_move_size, user_group)
+    by_items = partial(Bookmark.objects.estimate_add_size, user_group)
+
+    assert by_ids([own.pk]) == by_items([{"url": own.url}]) == 0
+    assert 100 < by_ids([own.pk, of_other.pk]) < 1000
+    assert 100 < by_items([{"url": own.url}, {"url": of_other.url}]) < 1000
 
 
 WRITES_IN_COLLECTION = {
