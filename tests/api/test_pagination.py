@@ -124,13 +124,14 @@ def test_rows_with_the_same_time_are_listed_exactly_once(listing):
     assert sorted(key for keys in pages for key in keys) == sorted(made)
 
 
+@pytest.mark.parametrize("order", ["newest", "oldest"])
 @pytest.mark.parametrize(
     "days", [[*range(1, 8)], [1] * 7], ids=["different times", "the same time"]
 )
-def test_previous_links_lead_to_the_same_pages(listing, days):
+def test_previous_links_lead_to_the_same_pages(listing, days, order):
     for day in days:
         listing.make(MOMENT.replace(day=day))
-    first = listing.page("?limit=2")
+    first = listing.page(f"?limit=2&order={order}")
     second = listing.page(first["next"])
     third = listing.page(second["next"])
 

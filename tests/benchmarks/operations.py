@@ -1,16 +1,14 @@
-"""Compare the service with two small applications that have some of its
-operations.
+"""Compare the service with a small application that has some of its operations.
 
     DATABASE_URL=postgres://... python -m tests.benchmarks.operations [ROUNDS] [SECONDS]
 
-The applications in ``tests/benchmarks/applications/`` use the same database
-and tables as the service: plain Django views with the ORM, and plain Django
-views with prepared SQL, which have only the two operations that write. The
-database is a new one, on SQLite if DATABASE_URL is not set.
+The application in ``tests/benchmarks/applications/`` uses the same database and
+tables as the service: plain Django views with the ORM. The database is a new
+one, on SQLite if DATABASE_URL is not set.
 
-All three servers run at once, each with two processes of eight threads: the
-service on Granian as docs/deploy.md says, and the others on gunicorn's
-``gthread`` worker. They are loaded one after another with wrk: 16 connections,
+Both servers run at once, each with two processes of eight threads: the service
+on Granian as docs/deploy.md says, and the other on gunicorn's ``gthread``
+worker. They are loaded one after another with wrk: 16 connections,
 50 user groups, SECONDS (default 1) for each server and operation, in a new
 random order in each of ROUNDS (default 8), after a warm-up. The service's rate
 limit is on but not reached. The script fails if any call fails.
@@ -50,8 +48,6 @@ PUT = "PUT /api/user"
 POST = "POST /v1/bookmarks"
 GET = "GET /v1/bookmarks/{id}"
 LIST = "GET /v1/bookmarks"
-# the operations of each
-APPLICATIONS = {"orm": (PUT, POST, GET, LIST), "sql": (PUT, POST)}
 GROUPS = 50
 BOOKMARKS_PER_GROUP = 60
 # seconds, in which a server completes the calls that wrk has abandoned at the
@@ -130,19 +126,15 @@ def create_accounts():
 
 
 class Application(Service):
-    """One of the other applications, on gunicorn with as many processes and
-    threads as the service has.
+    """The other application, on gunicorn with as many processes and threads as
+    the service has.
     """
 
-    def __init__(self, name, folder, url):
+    def __init__(self, folder, url):
         super().__init__(
-            folder,
-            url,
-            **COMMON,
-            APPLICATION=name,
-            DJANGO_SETTINGS_MODULE="applications.settings",
+            folder, url, **COMMON, DJANGO_SETTINGS_MODULE="applications.settings"
         )
-        self.log = folder / f"{name}.log"
+        self.log = folder / "orm.log"
 
     def __enter__(self):
         application = "django.core.wsgi:get_wsgi_application()"
@@ -262,19 +254,12 @@ def compare(folder, url, calls, rounds, seconds):
     found = {operation: defaultdict(list) for operation in calls}
     with ExitStack() as stack:
         servers = {
-            name: stack.enter_context(Application(name, folder, url))
-            for name in APPLICATIONS
+            "orm": stack.enter_context(Application(folder, url)),
+            "service": stack.enter_context(Service(folder, url, **SERVICE)),
         }
-        servers["service"] = stack.enter_context(Service(folder, url, **SERVICE))
         for number in range(rounds + 1):
             for operation in calls:
-                # The service has all.
-                names = [
-                    name
-                    for name in servers
-                    if operation in APPLICATIONS.get(name, calls)
-                ]
-                for name in random.sample(names, len(names)):
+                for name in random.sample([*servers], len(servers)):
                     if not number:
                         warm_up(servers[name], calls[operation])
                     metrics = load(servers[name], calls[operation], folder, seconds)

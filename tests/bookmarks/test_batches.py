@@ -96,7 +96,9 @@ def test_each_id_has_its_own_result(delete, user_group):
 def test_bookmarks_are_moved_into_a_collection_and_out_of_it(
     move, user_group, collection
 ):
-    bookmarks = BookmarkFactory.create_batch(3, user_group=user_group)
+    bookmarks = BookmarkFactory.create_batch(
+        3, user_group=user_group, tags=["a", "b"], note="N"
+    )
     ids = [bookmark.pk for bookmark in bookmarks]
 
     moved_in = move(collection, *ids)

@@ -1,5 +1,7 @@
-"""The dearest files that ``tests.benchmarks.file_costs`` has found are read in
-linear time.
+"""The dearest files are read in linear time.
+
+A search has found them, which repeated each token of a format, and each two of
+them, after each of several beginnings.
 """
 
 import io
@@ -11,7 +13,6 @@ import pytest
 from bookmarks.files import read
 from bookmarks.import_report import Report
 from bookmarks.imports import valid_rows
-from tests.benchmarks.file_costs import content
 from usergroups.api.throttling import Deadline
 
 pytestmark = pytest.mark.database_independent
@@ -19,6 +20,11 @@ pytestmark = pytest.mark.database_independent
 INPUTS = Path(__file__).parent / "inputs"
 SIZE = 100_000  # bytes
 LINK = "<DL><DT><A HREF='https://a.example/'>A</A><DD>"
+
+
+def content(beginning, part, size):
+    text = beginning + part * (size // len(part))
+    return text.encode()[:size]
 
 
 def folders_in_a_circle():

@@ -8,7 +8,6 @@ all of it.
 
 import re
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import product
 
 import pytest
@@ -28,7 +27,7 @@ from tests.bookmarks.imports import imported
 from tests.conftest import Caller
 from tests.cursors import cursor_text
 from tests.queries import plan_nodes, queries_of
-from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
+from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory, store_tokens
 from usergroups.api import pagination
 from usergroups.models import ApiToken, Team, UserGroup
 
@@ -49,41 +48,47 @@ END = START + timedelta(seconds=ROWS)
 # Every tenth row belongs to the second owner. The table has the rows neither
 # in the order of their creation nor of their last change, so that PostgreSQL
 # expects a page of it for each row.
-FILL_BOOKMARKS = """
+OWNER = "CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END"
+CREATED_AT = "%(start)s + (n * 7919 %% %(rows)s) * interval '1 second'"
+UPDATED_AT = "%(start)s + (n * 4817 %% %(rows)s) * interval '1 second'"
+FILL_BOOKMARKS = f"""
     INSERT INTO bookmarks_bookmark
         (id, url, url_digest, title, tags, note, created_at, updated_at, user_group_id, collection_id)
-    SELECT gen_random_uuid(), 'https://example.com/' || n, sha256(n::text::bytea), 'Title', '', '',
-        %(start)s + (n * 7919 %% %(rows)s) * interval '1 second', %(start)s + (n * 4817 %% %(rows)s) * interval '1 second',
-        CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END,
+    SELECT gen_random_uuid(), 'https://example.com/' || n, sha256(n::text::bytea),
+        'Title', '', '', {CREATED_AT}, {UPDATED_AT}, {OWNER},
         CASE n %% 100 WHEN 0 THEN %(of_small)s::uuid WHEN 1 THEN %(of_large)s::uuid END
     FROM generate_series(1, %(rows)s) n
 """
-FILL_COLLECTIONS = """
+FILL_COLLECTIONS = f"""
     INSERT INTO bookmarks_collection (id, name, created_at, updated_at, user_group_id)
-    SELECT gen_random_uuid(), 'Name ' || n,
-        %(start)s + (n * 7919 %% %(rows)s) * interval '1 second', %(start)s + (n * 4817 %% %(rows)s) * interval '1 second',
-        CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END
+    SELECT gen_random_uuid(), 'Name ' || n, {CREATED_AT}, {UPDATED_AT}, {OWNER}
     FROM generate_series(1, %(rows)s) n
 """
-FILL_DELETIONS = """
+FILL_DELETIONS = f"""
     INSERT INTO bookmarks_deletion (id, object_type, object_id, deleted_at, user_group_id)
-    SELECT gen_random_uuid(), 'bookmark', gen_random_uuid(),
-        %(start)s + (n * 7919 %% %(rows)s) * interval '1 second',
-        CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END
+    SELECT gen_random_uuid(), 'bookmark', gen_random_uuid(), {CREATED_AT}, {OWNER}
     FROM generate_series(1, %(rows)s) n
 """
-FILL_USER_GROUP_DELETIONS = """
+FILL_USER_GROUP_DELETIONS = f"""
     INSERT INTO usergroups_usergroupdeletion (id, team_id, environment, provided_id, deleted_at)
-    SELECT gen_random_uuid(), CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END, '', 'id_' || n,
-        %(start)s + (n * 7919 %% %(rows)s) * interval '1 second'
+    SELECT gen_random_uuid(), {OWNER}, '', 'id_' || n, {CREATED_AT}
     FROM generate_series(1, %(rows)s) n
 """
-FILL_USER_GROUPS = """
+FILL_USER_GROUPS = f"""
     INSERT INTO usergroups_usergroup
         (team_id, environment, provided_id, name, token, mapping, created_at, updated_at)
-    SELECT CASE n %% 10 WHEN 0 THEN %(small)s ELSE %(large)s END,
-        '', 'id_' || n, 'Customer ' || n, 'ugt_' || %(large)s || '_' || n, '{}',
-        %(start)s + (n * 7919 %% %(rows)s) * interval '1 second', %(start)s + (n * 4817 %% %(rows)s) * interval '1 second'
+    SELECT {OWNER}, '', 'id_' || n, 'Customer ' || n, 'ugt_' || %(large)s || '_' || n,
+        '{{}}', {CREATED_AT}, {UPDATED_AT}
+    FROM generate_series(1, %(rows)s) n
+"""
+# Revoked, because the number of active tokens is limited.
+FILL_ACCESS_TOKENS = f"""
+    INSERT INTO bookmarks_accesstoken
+        (team_id, user_group_id, environment, digest, hint, name, read_only, created_at,
+        revoked_at, last_used_address, last_used_agent)
+    SELECT {OWNER}, CASE n %% 10 WHEN 0 THEN %(of_small)s ELSE %(of_large)s END, '',
+        sha256((%(large)s || ' ' || n)::bytea), '', '', FALSE, {CREATED_AT}, {CREATED_AT},
+        '', ''
     FROM generate_series(1, %(rows)s) n
 """
 
@@ -113,6 +118,7 @@ def owners(db):
     fill(FILL_COLLECTIONS, **keys)
     fill(FILL_DELETIONS, **keys)
     teams = {name: group.team_id for name, group in groups.items()}
+    fill(FILL_ACCESS_TOKENS, **teams, of_large=keys["large"], of_small=keys["small"])
     fill(FILL_USER_GROUPS, **teams)
     fill(FILL_USER_GROUP_DELETIONS, **teams)
     with connection.cursor() as cursor:
@@ -148,6 +154,10 @@ FILTERS = {
     "bookmarks:deletions": {"all": {}},
     "usergroups:users": {"all": {}, "name": {"name": "Nobody"}},
     "usergroups:users-deletions": {"all": {}},
+    "access_tokens:team-access-tokens": {
+        "all": {},
+        "expiry": {"expires_before": "2100-01-01T00:00:00Z"},
+    },
 }
 TABLES = {
     "bookmarks:bookmarks": "bookmarks_bookmark",
@@ -155,8 +165,8 @@ TABLES = {
     "bookmarks:deletions": "bookmarks_deletion",
     "usergroups:users": "usergroups_usergroup",
     "usergroups:users-deletions": "usergroups_usergroupdeletion",
+    "access_tokens:team-access-tokens": "bookmarks_accesstoken",
 }
-OWNERS = {"bookmarks": "user_group_id = ", "usergroups": "team_id = "}
 TIMES = {
     "any time": {},
     "created since the start": {"created_since": START},
@@ -179,8 +189,12 @@ def queries_of_list(url_name, owner):
     """Yield the name and the query parameters of each kind of page."""
     collection = Collection.objects.get(user_group=owner, name="Collection")
     times = TIMES
+    key = ID
     if url_name.endswith("deletions"):
         times = TIMES_OF_DELETIONS
+    elif url_name.endswith("tokens"):
+        times = {"any time": {}}
+        key = b""
     elif url_name != "bookmarks:bookmarks":
         times = {
             name: query for name, query in TIMES.items() if "created_since" not in query
@@ -204,7 +218,7 @@ def queries_of_list(url_name, owner):
                 owner,
                 query,
                 MIDDLE,
-                ID,
+                key,
                 backwards=direction == "previous",
                 until=until,
             )
@@ -250,7 +264,9 @@ def rows_read(plan, table="bookmarks_bookmark"):
 
 def wrong_scans(call_as, owner, url_name):
     """Return the scans of the pages of a list that read rows of other owners."""
-    app = url_name.partition(":")[0]
+    condition = "team_id = "
+    if url_name.startswith("bookmarks:"):
+        condition = "user_group_id = "
     wrong = {}
     for name, query in queries_of_list(url_name, owner):
         statements = [
@@ -265,7 +281,7 @@ def wrong_scans(call_as, owner, url_name):
                 wrong[name] = rows_read(plan, TABLES[url_name])
             for node in plan:
                 is_index = "Index Name" in node
-                of_owner = OWNERS[app] in node.get("Index Cond", "")
+                of_owner = condition in node.get("Index Cond", "")
                 if node["Node Type"] == "Seq Scan" or (is_index and not of_owner):
                     wrong[name] = node["Node Type"]
     return wrong
@@ -392,23 +408,11 @@ def fill_owner(user_group, number):
 def test_the_count_of_active_tokens_reads_no_others(user_group):
     past = timezone.now() - timedelta(days=1)
     future = timezone.now() + timedelta(days=1)
-    states = (
-        [{"expires_at": past}] * 2000
-        + [{"revoked_at": past}] * 2000
-        + [{}] * 5
-        + [{"expires_at": future}] * 6
-    )
-    tokens = [
-        AccessToken(
-            user_group=user_group,
-            digest=n.to_bytes(32, "big"),
-            **user_group.scope,
-            **state,
-        )
-        for n, state in enumerate(states)
-    ]
-    # PostgreSQL takes at most 65,535 parameters.
-    AccessToken.objects.bulk_create(tokens, batch_size=1000)
+    owner = {"user_group": user_group, **user_group.scope}
+    store_tokens(AccessToken, 2000, **owner, expires_at=past)
+    store_tokens(AccessToken, 2000, **owner, revoked_at=past)
+    store_tokens(AccessToken, 5, **owner)
+    store_tokens(AccessToken, 6, **owner, expires_at=future)
     with connection.cursor() as cursor:
         # The rows that other tests have rolled back make the indexes large.
         cursor.execute("REINDEX TABLE bookmarks_accesstoken")
@@ -420,74 +424,6 @@ def test_the_count_of_active_tokens_reads_no_others(user_group):
         5,
         6,
     ]
-
-
-# The access tokens of a team
-
-FILL_TOKENS = """
-    INSERT INTO bookmarks_accesstoken
-        (user_group_id, team_id, environment, digest, hint, name, read_only, created_at, last_used_address,
-        last_used_agent)
-    SELECT %(group)s, %(team)s, '', sha256((%(group)s || ' ' || n)::bytea), '', '', FALSE,
-        %(start)s + n * interval '1 second', '', ''
-    FROM generate_series(1, %(rows)s) n
-"""
-
-
-@pytest.fixture
-def many_tokens(user_group):
-    """Give 2,000 access tokens to ``user_group``, and 20,000 to those of
-    other teams.
-    """
-    others = UserGroupFactory.create_batch(10)
-    with connection.cursor() as cursor:
-        for group in [user_group, *others]:
-            values = {"group": group.pk, "team": group.team_id, "start": START}
-            cursor.execute(FILL_TOKENS, {**values, "rows": 2_000})
-        cursor.execute("ANALYZE")
-
-
-def test_a_page_of_the_tokens_of_a_team_reads_no_others(
-    call_access_tokens, user_group, many_tokens
-):
-    wrong = {}
-    for order, seconds in product(["newest", "oldest"], [None, 1_000]):
-        query = {"order": order}
-        if seconds is not None:
-            created_at = START + timedelta(seconds=seconds)
-            query["cursor"] = cursor_text(
-                "access_tokens:team-access-tokens", user_group, query, created_at, b""
-            )
-
-        _token, page = queries_of(
-            partial(call_access_tokens, "GET", "team-access-tokens", query=query)
-        )
-
-        plan = explain(page)
-        if rows_read(plan, "bookmarks_accesstoken") != 51:
-            wrong[order, seconds] = plan
-
-    assert wrong == {}
-
-
-def test_a_list_by_expiry_reads_only_the_tokens_that_it_may_scan(
-    call_access_tokens, many_tokens, monkeypatch
-):
-    monkeypatch.setattr(pagination, "MAX_SCANNED", 200)
-
-    statements = queries_of(
-        partial(
-            call_access_tokens,
-            "GET",
-            "team-access-tokens",
-            query={"expires_before": "2100-01-01T00:00:00Z"},
-        )
-    )
-
-    # As for the list of user groups by name.
-    assert [
-        rows_read(explain(sql), "bookmarks_accesstoken") for sql in statements[1:]
-    ] == [201, 200, 200]
 
 
 # Without statistics, as in a new database
@@ -580,16 +516,9 @@ def last_user_group(user_group):
     UserGroup.objects.bulk_create(
         UserGroup(team=first_team, provided_id=f"skewed_{n}") for n in range(2000)
     )
-    digests = [n.to_bytes(32, "big") for n in range(5000)]
-    api_tokens = [ApiToken(team=first_team, digest=digest) for digest in digests]
-    access_tokens = (
-        AccessToken(user_group=user_group, digest=digest, **user_group.scope)
-        for digest in digests
-    )
-    # PostgreSQL takes at most 65,535 parameters.
-    ApiToken.objects.bulk_create(api_tokens, batch_size=1000)
-    AccessToken.objects.bulk_create(access_tokens, batch_size=1000)
-    owner = UserGroupFactory(team=TeamFactory())
+    store_tokens(ApiToken, 5000, team=first_team)
+    store_tokens(AccessToken, 5000, user_group=user_group, **user_group.scope)
+    owner = UserGroupFactory()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return owner

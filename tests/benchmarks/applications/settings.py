@@ -1,14 +1,12 @@
-"""The settings of the application that the environment variable APPLICATION names."""
+"""The settings of the application."""
 
 import os
 
 import dj_database_url
 
-APPLICATION = os.environ["APPLICATION"]
-
 SECRET_KEY = os.environ["SECRET_KEY"]
 ALLOWED_HOSTS = ["127.0.0.1"]
-ROOT_URLCONF = f"applications.{APPLICATION}"
+ROOT_URLCONF = "applications.orm"
 USE_TZ = True
 TIME_ZONE = "UTC"
 
@@ -21,9 +19,6 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "timeout": 20,
         "init_command": "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
     }
-elif APPLICATION == "sql":
-    # With None, Django's default, psycopg never prepares.
-    DATABASES["default"]["OPTIONS"] = {"prepare_threshold": 0}
 
 INSTALLED_APPS = [
     "usergroups",
