@@ -167,16 +167,6 @@ def test_a_group_has_a_limited_number_of_active_tokens(issue, user_group):
     assert AccessToken.objects.active().filter(user_group=user_group).count() == 1_000
 
 
-def test_a_token_can_be_issued_after_another_one_is_revoked(issue, revoke, user_group):
-    store_tokens(AccessToken, 999, user_group=user_group, **user_group.scope)
-    token = AccessTokenFactory(user_group=user_group)
-    assert issue().status_code == 409
-
-    revoke(token.public_id)
-
-    assert issue().status_code == 201
-
-
 def test_the_scope_of_a_token_is_that_of_its_stored_group(user_group):
     UserGroup.objects.filter(pk=user_group.pk).update(environment="Testing")
 

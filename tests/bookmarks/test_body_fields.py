@@ -183,17 +183,6 @@ def test_in_a_batch_it_is_the_error_of_the_item(call_usergroups, unstorable):
     assert created["user_group"]["properties"] == {"emoji": "\N{GRINNING FACE}"}
 
 
-def test_half_an_emoji_does_not_refuse_a_batch_of_bookmarks(call_bookmarks):
-    """JavaScript's ``slice`` may cut an emoji in half."""
-    items = [{"url": f"https://a/{n}", "title": "A"} for n in range(3)]
-    items[1]["title"] = "VALUE"
-    body = with_value({"bookmarks": items}, r'"A\ud83d"')
-
-    response = call_bookmarks("POST", "bookmarks-batch", body=body)
-
-    assert results(response) == [(201, []), (400, [("title", SURROGATE)]), (201, [])]
-
-
 @pytest.mark.parametrize("name", ["delete_bookmarks", "move_bookmarks"])
 def test_an_id_that_cannot_be_stored_is_the_error_of_its_item(
     call, user_group, valid_body, name

@@ -245,8 +245,9 @@ def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
         ({"created_since": "yesterday"}, ("created_since", "invalid")),
         ({"created_since": "2026-01-31"}, ("created_since", "invalid")),
         ({"created_since": "2026-01-31T09:26:53"}, ("created_since", "no_offset")),
-        # no seconds
+        # no seconds, and a week
         ({"updated_since": "2026-01-31T09:26Z"}, ("updated_since", "invalid")),
+        ({"updated_since": "2026-W05-6T09Z"}, ("updated_since", "invalid")),
         ({"updated_since": "2026-01-31T09:26:53"}, ("updated_since", "no_offset")),
         (
             {"created_since": "0001-01-01T00:00:00+14:00"},

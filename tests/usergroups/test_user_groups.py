@@ -203,17 +203,6 @@ def test_a_constraint_violated_in_each_of_four_attempts_is_a_fault(
 # DELETE api/user
 
 
-def test_a_group_is_deleted(call_usergroups, user_group):
-    other = UserGroupFactory(team=user_group.team)
-
-    response = call_usergroups(
-        "DELETE", "user", query={"user_group_id": user_group.provided_id}
-    )
-
-    assert (response.status_code, response.json()) == (200, {"success": 1})
-    assert list(UserGroup.objects.all()) == [other]
-
-
 # POST api/user/token
 
 
@@ -325,18 +314,6 @@ def test_a_batch_reports_the_result_of_each_item(call_usergroups, user_group):
     assert attributes_of(null) == [None]
     assert (new.name, new.properties) == ("Named", {"a": 1.0})
     assert (user_group.name, user_group.mapping) == (old_name, {"40": "eu"})
-
-
-def test_a_batch_that_writes_the_same_values_changes_nothing(
-    call_usergroups, user_group
-):
-    item = {"user_group_id": user_group.provided_id, "name": user_group.name}
-
-    response = call_usergroups("POST", "users-batch", {"user_groups": [item]})
-
-    [result] = response.json()["results"]
-    assert not result["changed"]
-    assert result["updated_at"] == time_json(user_group.updated_at)
 
 
 def test_an_item_is_refused_if_its_group_has_changed(call_usergroups, user_group):
@@ -588,21 +565,6 @@ def test_a_group_that_changes_after_the_first_page_is_left_to_the_next_poll(
     assert second["next"] is None
     assert groups[1].provided_id in [
         group["provided_id"] for group in next_poll["user_groups"]
-    ]
-
-
-@pytest.mark.parametrize(
-    ("time", "code"),
-    [
-        ("2026-01-31", "invalid"),
-        ("2026-01-31T09:26:53", "no_offset"),
-        ("2026-W05-6T09Z", "invalid"),
-    ],
-    ids=["no time", "no offset", "week date"],
-)
-def test_an_invalid_time_of_update_is_refused(call_usergroups, time, code):
-    assert errors(call_usergroups("GET", "users", query={"updated_since": time})) == [
-        ("updated_since", code)
     ]
 
 
