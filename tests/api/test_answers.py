@@ -353,6 +353,7 @@ def fail(any_operation):
 
 
 @pytest.mark.database_independent
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_an_unexpected_exception_is_logged_and_not_shown(
     any_operation, valid_body, fail, caplog
 ):
@@ -368,6 +369,7 @@ def test_an_unexpected_exception_is_logged_and_not_shown(
 
 
 @pytest.mark.database_independent
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_an_unavailable_database_is_answered_with_retry_after(
     any_operation, valid_body, fail, caplog
 ):

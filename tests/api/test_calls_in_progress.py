@@ -78,6 +78,7 @@ def test_an_owner_has_at_most_six_calls_in_progress(any_operation, in_progress):
     assert is_throttled(any_operation(b"", **{"wsgi.input": Unread()}))
 
 
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_calls_of_other_owners_go_on(any_operation, in_progress):
     for other in UserGroupFactory.create_batch(2):
         in_progress(ANY_CALLS, other, 6)

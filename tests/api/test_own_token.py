@@ -133,6 +133,8 @@ def test_without_a_grace_period_the_old_token_stops_at_once(rotate, describe, is
     response = rotate(token)
 
     successor = successor_of(token, response)
+    app = "usergroups" if isinstance(token, ApiToken) else "bookmarks"
+    assert response["Location"] == reverse(f"{app}:token")
     assert (successor.name, successor.owner) == ("CI", token.owner)
     lifetime = token.expires_at - token.created_at
     assert successor.expires_at - successor.created_at == lifetime
@@ -155,19 +157,6 @@ def test_a_rotation_with_a_body_needs_a_content_type(rotation, issue):
 
     assert errors(refused, 415) == [(None, "unsupported_media_type")]
     assert detail(refused) == "The request has no Content-Type."
-
-
-def test_the_location_describes_the_successor(rotate, issue, api_client):
-    token = issue()
-
-    response = rotate(token)
-
-    successor = successor_of(token, response)
-    scheme = "Token" if isinstance(token, ApiToken) else "Bearer"
-    described = api_client.get(
-        response["Location"], HTTP_AUTHORIZATION=f"{scheme} {successor.secret}"
-    )
-    assert described.json()["token"] == token_json(successor)
 
 
 def test_during_the_grace_period_both_tokens_work(rotate, describe, issue):
@@ -242,17 +231,6 @@ def test_at_the_limit_a_rotated_token_is_told_that_it_is_rotated(
     store_tokens_of_owner(token, 998)
 
     assert errors(rotate(token, grace=60), 409) == [(None, "already_rotated")]
-
-
-def test_a_read_only_token_describes_but_does_not_rotate_itself(
-    rotate, describe, issue
-):
-    token = issue(read_only=True)
-
-    refused = rotate(token)
-
-    assert errors(refused, 403) == [(None, "insufficient_scope")]
-    assert describe(token).json()["token"] == token_json(token)
 
 
 @pytest.mark.parametrize(

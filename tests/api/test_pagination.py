@@ -1,7 +1,7 @@
 """The pages of lists.
 
-Their items are user groups, bookmarks or collections: the tests run for each
-of them.
+Their items are user groups, bookmarks, collections, access tokens or deletions:
+the tests run for each of them.
 """
 
 from datetime import UTC, datetime
@@ -11,8 +11,9 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from bookmarks.models import Bookmark, Collection
+from bookmarks.models import AccessToken, Bookmark, Collection
 from tests.bookmarks.factories import (
+    AccessTokenFactory,
     BookmarkFactory,
     CollectionFactory,
     DeletionFactory,
@@ -44,6 +45,11 @@ LISTS = {
             user_group=group, created_at=time, updated_at=time
         ),
     ),
+    "list_team_access_tokens": (
+        "access_tokens",
+        "id",
+        lambda group, time: AccessTokenFactory(user_group=group, created_at=time),
+    ),
     "list_deletions": (
         "deletions",
         "id",
@@ -63,6 +69,7 @@ PATHS = [
     "list_bookmarks?updated_since=2000-01-01T00:00:00Z&q=example",
     "list_collections",
     "list_collections?updated_since=2000-01-01T00:00:00Z",
+    "list_team_access_tokens",
     "list_deletions?since=2000-01-01T00:00:00Z",
 ]
 """The operations, with filters."""
@@ -104,7 +111,10 @@ class Listing:
 
     def make(self, time):
         """Create a row with this time and return its key."""
-        return str(getattr(self.create(self.user_group, time), self.key))
+        row = self.create(self.user_group, time)
+        if self.name == "access_tokens":
+            return row.public_id
+        return str(getattr(row, self.key))
 
 
 @pytest.fixture(params=PATHS)
@@ -166,7 +176,7 @@ def test_deleted_rows_do_not_shift_the_following_pages(listing):
     assert listing.keys(first) == made[:2]
 
     last_of_the_page = NEWEST_FIRST[1]
-    for model in (UserGroup, Bookmark, Collection):
+    for model in (UserGroup, Bookmark, Collection, AccessToken):
         model.objects.filter(created_at=last_of_the_page).delete()
 
     assert listing.follow(first["next"]) == [made[2:4], made[4:6]]

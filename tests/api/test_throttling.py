@@ -12,7 +12,7 @@ from django.core.cache import caches
 from django.test import RequestFactory
 
 from tests.answers import error_code
-from tests.operations import ONE_OF_EACH_SCHEME, WRITES
+from tests.operations import ONE_OF_EACH_SCHEME
 from usergroups.api.requests import address_of
 from usergroups.api.throttling import FailedAuthenticationThrottle, TokenThrottle
 
@@ -71,6 +71,7 @@ def call_with_bad_token(call, **extra):
     return call(HTTP_AUTHORIZATION=f"{call.scheme} x", **extra)
 
 
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_an_address_is_throttled_after_failed_authentications(
     any_operation, valid_body, rates
 ):
@@ -86,6 +87,7 @@ def test_an_address_is_throttled_after_failed_authentications(
     assert any_operation(valid_body).status_code in (200, 201)
 
 
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_calls_without_a_token_are_not_counted_as_failures(
     any_operation, valid_body, rates
 ):
@@ -191,7 +193,7 @@ def test_calls_are_not_limited_while_the_cache_is_unavailable(
     assert "Calls are not counted, because the cache is unavailable: " in caplog.text
 
 
-@pytest.mark.parametrize("any_operation", WRITES, indirect=True)
+@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_calls_without_permission_are_counted(any_operation, valid_body, rates):
     type(any_operation.token).objects.update(read_only=True)
 

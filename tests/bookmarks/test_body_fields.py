@@ -84,12 +84,12 @@ def test_a_value_that_cannot_be_stored_is_the_error_of_its_field(
     ],
 )
 def test_a_field_with_a_value_that_cannot_be_stored_is_invalid(
-    call, user_group, attr, value, unstorable
+    update_user_group, user_group, attr, value
 ):
-    text, code = unstorable
     body = {"user_group_id": user_group.provided_id, "name": "A", attr: value}
 
-    assert errors(call("update_user_group", with_value(body, text))) == [(attr, code)]
+    for text, code in UNSTORABLE.values():
+        assert errors(update_user_group(with_value(body, text))) == [(attr, code)]
     user_group.refresh_from_db()
     assert user_group.name != "A"
 

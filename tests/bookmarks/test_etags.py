@@ -85,17 +85,13 @@ def test_the_number_of_etags_is_checked_after_the_fields_and_before_the_object(
     assert error_code(refused, 400) == "bad_request"
 
 
-# An ETag of this service has at most 14 digits.
-@pytest.mark.parametrize(
-    "value",
-    ['"0"', "", 'W/"0"', "etag", '"', f'"{"f" * 14}"', f'"{"f" * 15}"', "\xff"],
-)
-def test_any_other_value_refuses_the_change(write, value):
+def test_any_other_value_refuses_the_change(write):
     before = write.row()
+    # An ETag of this service has at most 14 digits.
+    long = [f'"{"f" * 14}"', f'"{"f" * 15}"']
 
-    response = write(value.format(etag=etag_of(before.updated_at)))
-
-    assert error_code(response, 412) == "precondition_failed"
+    for value in ['"0"', "", 'W/"0"', "etag", '"', *long, "\xff"]:
+        assert error_code(write(value), 412) == "precondition_failed"
     assert write.row().updated_at == before.updated_at
 
 

@@ -38,42 +38,45 @@ def write(call_usergroups, call_bookmarks, user_group, bookmark, collection):
     """Return a function that makes a call with these values, or the stored
     ones, and returns the response.
     """
+    group = {"user_group_id": user_group.provided_id}
+    place = {"collection": str(collection.pk)}
+    ids = {"ids": [str(bookmark.pk)]}
+    # The tags become the stored ones.
+    texts = {"title": "T", "tags": ["A", "B", " a "], "note": "N"}
+    operations = {
+        "PUT": (
+            FIELDS,
+            lambda values: call_usergroups("PUT", "user", {**group, **values}),
+        ),
+        "batch of user groups": (
+            FIELDS,
+            lambda values: call_usergroups(
+                "POST", "users-batch", {"user_groups": [{**group, **values}]}
+            ),
+        ),
+        "PATCH bookmark": (
+            {"url": bookmark.url, **texts, **place},
+            lambda values: call_bookmarks(
+                "PATCH", "bookmark", bookmark.pk, body=values
+            ),
+        ),
+        "PATCH collection": (
+            {"name": collection.name},
+            lambda values: call_bookmarks(
+                "PATCH", "collection", collection.pk, body=values
+            ),
+        ),
+        "move": (
+            place,
+            lambda values: call_bookmarks(
+                "POST", "bookmarks-batch-move", body={**ids, **values}
+            ),
+        ),
+    }
 
     def call(operation, **values):
-        group = {"user_group_id": user_group.provided_id}
-        stored = {
-            "url": bookmark.url,
-            "title": bookmark.title,
-            "tags": bookmark.tags,
-            "note": bookmark.note,
-            "collection": str(collection.pk),
-        }
-        match operation:
-            case "PUT":
-                return call_usergroups("PUT", "user", {**group, **(values or FIELDS)})
-            case "batch of user groups":
-                return call_usergroups(
-                    "POST",
-                    "users-batch",
-                    {"user_groups": [{**group, **(values or FIELDS)}]},
-                )
-            case "PATCH bookmark":
-                return call_bookmarks(
-                    "PATCH", "bookmark", bookmark.pk, body=values or stored
-                )
-            case "PATCH collection":
-                return call_bookmarks(
-                    "PATCH",
-                    "collection",
-                    collection.pk,
-                    body=values or {"name": collection.name},
-                )
-            case _:  # "move"
-                body = {
-                    "ids": [str(bookmark.pk)],
-                    **(values or {"collection": str(collection.pk)}),
-                }
-                return call_bookmarks("POST", "bookmarks-batch-move", body=body)
+        stored, send = operations[operation]
+        return send(values or stored)
 
     return call
 
