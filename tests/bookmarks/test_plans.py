@@ -281,9 +281,11 @@ def wrong_scans(call_as, owner, url_name):
                 wrong[name] = rows_read(plan, TABLES[url_name])
             for node in plan:
                 condition = node.get("Index Cond", "")
-                # The user group, the predecessor and the successor of a token
-                # are found by their keys.
-                if " = bookmarks_accesstoken." in condition:
+                # A token has its user group, by a join, and its predecessor and
+                # successor, by their keys.
+                relation = node.get("Relation Name", TABLES[url_name])
+                is_joined = not relation.startswith(TABLES[url_name])
+                if is_joined or " = bookmarks_accesstoken." in condition:
                     continue
                 is_index = "Index Name" in node
                 of_owner = owner_condition in condition
