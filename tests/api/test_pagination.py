@@ -48,7 +48,9 @@ LISTS = {
     "list_team_access_tokens": (
         "access_tokens",
         "id",
-        lambda group, time: AccessTokenFactory(user_group=group, created_at=time),
+        lambda group, time: AccessTokenFactory(
+            user_group__team=group.team, created_at=time
+        ),
     ),
     "list_deletions": (
         "deletions",
