@@ -58,7 +58,6 @@ from usergroups.models import ApiToken, Team, UserGroup
 
 MIB = 1024 * 1024
 PAUSE = 0.01  # seconds after a 429
-BATCHES = 36
 FORK = multiprocessing.get_context("fork")
 
 
@@ -98,8 +97,8 @@ def large_item(number: int) -> dict[str, Any]:
     }
 
 
-def attacks_of(owner: Owner, other: Owner) -> dict[str, Attack]:
-    """Return the attacks of a team with two user groups, by their names."""
+def attacks_of(owner: Owner) -> dict[str, Attack]:
+    """Return the attacks of a user group, by their names."""
     read = Call("GET", f"/v1/bookmarks/{owner.bookmarks[0].pk}", owner.bearer)
     one = owner.bookmarks[0].url
     again = json.dumps({"bookmarks": [{"url": one}] * 1000})
@@ -113,8 +112,6 @@ def attacks_of(owner: Owner, other: Owner) -> dict[str, Attack]:
     lists = [each["id"] for each in names]
     folders = {"lists": names, "bookmarks": [{"url": one, "lists": lists}] * 10}
     put = json.dumps({"user_group_id": owner.user_group.provided_id, "name": "UNIQUE"})
-    new = [{"url": f"https://example.com/UNIQUE/{n}"} for n in range(1000)]
-    batch = json.dumps({"bookmarks": new})
     return {
         "readers": Attack(16, [read]),
         "pages": Attack(12, [Call("GET", "/v1/bookmarks?limit=200", owner.bearer)]),
@@ -137,14 +134,6 @@ def attacks_of(owner: Owner, other: Owner) -> dict[str, Attack]:
             ],
         ),
         "locked": Attack(40, [Call("PUT", "/api/user", owner.token, put)]),
-        "rotations": Attack(16, [read]),
-        "two tokens": Attack(
-            12,
-            [
-                Call("POST", "/v1/bookmarks/batch", each.bearer, batch)
-                for each in (owner, other)
-            ],
-        ),
     }
 
 
@@ -156,7 +145,8 @@ class Caller:
             "localhost", port, timeout=120, context=UNVERIFIED
         )
 
-    def call(self, call: Call, unique: str = "") -> tuple[int, bytes]:
+    def call(self, call: Call, unique: str) -> int:
+        """Make a call and return its status, or 0 if it gets none."""
         headers = {
             "Authorization": call.authorization,
             "Content-Type": "application/json",
@@ -167,34 +157,25 @@ class Caller:
         try:
             self.connection.request(call.method, call.path, body, headers)
             response = self.connection.getresponse()
-            return response.status, response.read()
+            response.read()
+            return response.status
         except (OSError, http.client.HTTPException):
             self.connection.close()
-            return 0, b""
+            return 0
 
 
-def attack(port: int, attack: Attack, rotates: bool, stopped: Any, counts: Any) -> None:
+def attack(port: int, attack: Attack, stopped: Any, counts: Any) -> None:
     """Make the calls of an attack until it is stopped, and send the number of
     each status.
     """
     found: Counter[int] = Counter()
-    bearer = [attack.calls[0].authorization]
 
     def make(number: int) -> None:
         caller = Caller(port)
         position = number
         while not stopped.is_set():
             call = attack.calls[position % len(attack.calls)]
-            if rotates and number:
-                call = call._replace(authorization=bearer[-1])
-            if rotates and not number:
-                call = Call("POST", "/v1/token/rotate", bearer[-1], '{"grace": 3600}')
-            status, answer = caller.call(call, f"{number}-{position}")
-            if rotates and not number:
-                if status == 201:
-                    bearer.append(f"Bearer {json.loads(answer)['token']['secret']}")
-                status = status * 1000  # those of the rotations
-                time.sleep(0.2)
+            status = caller.call(call, f"{number}-{position}")
             found[status] += 1
             position += 1
             if status == 429:
@@ -212,10 +193,10 @@ def attack(port: int, attack: Attack, rotates: bool, stopped: Any, counts: Any) 
 
 
 @contextmanager
-def attacked(port: int, name: str, chosen: Attack, found: Counter[int]):
+def attacked(port: int, chosen: Attack, found: Counter[int]):
     stopped = FORK.Event()
     receiver, sender = FORK.Pipe(duplex=False)
-    arguments = (port, chosen, name == "rotations", stopped, sender)
+    arguments = (port, chosen, stopped, sender)
     process = FORK.Process(target=attack, args=arguments, daemon=True)
     process.start()
     try:
@@ -242,7 +223,7 @@ def measure(
     while time.monotonic() < end:
         for call in calls:
             start = time.perf_counter()
-            status, _ = caller.call(call, str(time.time_ns()))
+            status = caller.call(call, str(time.time_ns()))
             times.append((time.perf_counter() - start) * 1000)
             statuses[status] += 1
     return times, statuses
@@ -313,7 +294,7 @@ def main(arguments: list[str]) -> None:
         items = [large_item(number) for number in range(200)]
         team = Team.objects.create(name="Attackers")
         attackers = create_owner(team, "attackers", items)
-        others = create_owner(team, "others", [])
+
         victim = create_owner(
             Team.objects.create(name="Others"), "victim", [{"url": "https://a.test/"}]
         )
@@ -332,15 +313,10 @@ def main(arguments: list[str]) -> None:
                 '{"user_group_id": "victim", "name": "UNIQUE"}',
             ),
         ]
-        batch = Call(
-            "POST",
-            "/v1/bookmarks/batch",
-            victim.bearer,
-            '{"bookmarks": [{"url": "https://a.test/UNIQUE"}]}',
-        )
+
         connection.close()
         measure(port, calls, 2)
-        for title, each in attacks_of(attackers, others).items():
+        for title, each in attacks_of(attackers).items():
             if chosen and title not in chosen:
                 continue
             alone, _ = measure(port, calls, seconds / 2)
@@ -348,21 +324,15 @@ def main(arguments: list[str]) -> None:
             reset_memory(bulk)
             answered: Counter[int] = Counter()
             with ExitStack() as stack:
-                stack.enter_context(attacked(port, title, each, answered))
+                stack.enter_context(attacked(port, each, answered))
                 if title == "locked":
                     stack.enter_context(group_locked(attackers.user_group))
                 time.sleep(1)
                 times, statuses = measure(port, calls, seconds)
-                batches: Counter[int] = Counter()
-                if title == "two tokens":
-                    caller = Caller(port)
-                    for number in range(BATCHES):
-                        status, _ = caller.call(batch, f"batch-{number}")
-                        batches[status] += 1
             print(
                 f"{title:11} p50 {p50(times):7.1f} p99 {p99(times):7.1f} ms; before p50 "
                 f"{p50(alone):5.1f} p99 {p99(alone):6.1f} ms; got {dict(statuses)}, "
-                f"attackers {dict(answered)}, batches {dict(batches)}; "
+                f"attackers {dict(answered)}; "
                 f"{most_memory(web):.0f} and {most_memory(bulk):.0f} MiB",
                 flush=True,
             )

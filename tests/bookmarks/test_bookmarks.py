@@ -483,7 +483,10 @@ def test_a_batch_may_name_many_collections(call_bookmarks, user_group):
     items = [
         {"url": URL, "collection": str(collection.pk)} for collection in collections
     ]
-    call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
+    Bookmark.objects.bulk_create(
+        Bookmark(user_group=user_group, url=URL, collection=collection)
+        for collection in collections
+    )
 
     response = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": items})
 

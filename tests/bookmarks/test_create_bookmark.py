@@ -136,16 +136,6 @@ def test_an_invalid_value_is_refused(create_bookmark, name, values, code):
 # Collections
 
 
-def test_a_bookmark_is_created_in_a_collection(create_bookmark, user_group):
-    collection = CollectionFactory(user_group=user_group)
-
-    response = create_bookmark({"url": URL, "collection": str(collection.pk)})
-
-    assert response.status_code == 201
-    assert response.json()["bookmark"]["collection"] == str(collection.pk)
-    assert Bookmark.objects.get().collection == collection
-
-
 def test_invalid_and_foreign_collections_are_answered_alike(
     create_bookmark, user_group
 ):

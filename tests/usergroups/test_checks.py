@@ -24,23 +24,17 @@ def test_the_defaults_pass_all_checks():
     assert ids_of_errors() == []
 
 
-@pytest.mark.parametrize("size", [0, -1, 1.5, "1", None, True])
-def test_the_body_limit_must_be_a_positive_integer(size):
-    assert ids_of_errors(USERGROUPS_MAX_BODY_SIZE=size) == ["usergroups.E001"]
-
-
-@pytest.mark.parametrize("seconds", [0, -1, 1.5, "60", None, True])
-def test_the_time_limit_must_be_a_positive_integer(seconds):
-    errors = ids_of_errors(USERGROUPS_CALL_TIME_LIMIT=seconds)
-
-    assert errors == ["usergroups.E007"]
-
-
-@pytest.mark.parametrize("days", [0, -1, 1.5, "90", None, True, 36_501])
-def test_the_days_of_deletions_must_be_a_positive_integer(days):
-    errors = ids_of_errors(USERGROUPS_DELETION_RETENTION_DAYS=days)
-
-    assert errors == ["usergroups.E008"]
+@pytest.mark.parametrize(
+    ("setting", "error", "others"),
+    [
+        ("USERGROUPS_MAX_BODY_SIZE", "usergroups.E001", []),
+        ("USERGROUPS_CALL_TIME_LIMIT", "usergroups.E007", []),
+        ("USERGROUPS_DELETION_RETENTION_DAYS", "usergroups.E008", [36_501]),
+    ],
+)
+def test_a_limit_must_be_a_positive_integer(setting, error, others):
+    for value in [0, -1, 1.5, "1", None, True, *others]:
+        assert ids_of_errors(**{setting: value}) == [error]
 
 
 def test_without_time_zone_support_only_the_calls_of_the_apps_fail(

@@ -19,15 +19,6 @@ from usergroups.signals import acting_as
 pytestmark = pytest.mark.django_db
 
 
-def test_a_call_with_another_version_sends_nothing(update_user_group, user_group):
-    body = {"user_group_id": user_group.provided_id, "name": "New"}
-
-    with recorded() as sent:
-        update_user_group(body, HTTP_IF_MATCH='"0"')
-
-    assert sent == []
-
-
 # Tokens
 
 
