@@ -66,19 +66,6 @@ ADMIN = {
         lambda has: has.admin.post(url("usergroups_team_add"), {"name": "Acme"}),
         [("created", Team, 1)],
     ),
-    "add a user group": (
-        lambda has: has.admin.post(
-            url("usergroups_usergroup_add"),
-            {"team": has.group.team_id, "provided_id": "a", "name": "A"},
-        ),
-        [("created", UserGroup, 1)],
-    ),
-    "add a collection": (
-        lambda has: has.admin.post(
-            url("bookmarks_collection_add"), {"user_group": has.group.pk, "name": "A"}
-        ),
-        [("created", Collection, 1)],
-    ),
     "add a bookmark": (
         lambda has: has.admin.post(
             url("bookmarks_bookmark_add"),
@@ -89,16 +76,6 @@ ADMIN = {
     "edit a user group": (
         lambda has: save(has.admin, has.group, name="New"),
         [("updated", UserGroup, 1, "name")],
-    ),
-    "delete a team": (
-        lambda has: act(
-            has.admin,
-            "usergroups_team",
-            "delete_selected",
-            has.group.team,
-            name=has.group.team.name,
-        ),
-        [("deleted", Team, 1)],
     ),
     "delete bookmarks": (
         lambda has: act(
