@@ -50,7 +50,6 @@ SLOW = (
     "tests/host/",
     "tests/admin/test_accessibility",
     "tests/admin/test_browser",
-    "tests/admin/test_list_layout",
     "tests/bookmarks/test_browser_imports",
     "tests/test_packaging",
     "tests/test_docs",

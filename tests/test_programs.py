@@ -12,17 +12,11 @@ from tests.programs import require
 pytestmark = pytest.mark.database_independent
 
 
-def test_a_test_with_its_programs_runs():
-    require("python3", __file__)
-
-
 def test_a_test_without_its_program_is_skipped(monkeypatch):
     monkeypatch.delenv("CI", raising=False)
 
-    with pytest.raises(
-        pytest.skip.Exception, match="not installed: no-such-program, /no/file"
-    ):
-        require("python3", "no-such-program", "/no/file")
+    with pytest.raises(pytest.skip.Exception, match="not installed: no-such, /no/file"):
+        require("python3", __file__, "no-such", "/no/file")
 
 
 def test_a_test_without_its_program_fails_in_continuous_integration(monkeypatch):

@@ -133,10 +133,11 @@ def shown_form(client, user_group):
     return form_at(client, address)
 
 
-def save(client, user_group, **changes):
+def save(client, user_group, follow=False, **changes):
     return client.post(
         url("usergroups_usergroup_change", user_group.pk),
         {**shown_form(client, user_group), **changes},
+        follow=follow,
     )
 
 

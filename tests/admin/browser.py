@@ -26,8 +26,22 @@ So do the objects that belong to them.
 
 # The script has single braces where this f-string has doubled ones.
 FILL = f"""
+from datetime import timedelta
+from django.contrib.auth.models import Group
+from django.utils import timezone
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.models import ApiToken, Team, UserGroup
+
+demo, example, shelf, now = Team.objects.get(), UserGroup.objects.get(), Collection.objects.get(), timezone.now()
+for model, owner in ((ApiToken, {{"team": demo}}), (AccessToken, {{"user_group": example}})):
+    rotated, _ = model.objects.issue(name="Expiring", expires_at=now + timedelta(days=3), read_only=True, **owner)
+    rotated.rotate(timedelta(days=1))
+    for field in ("expires_at", "revoked_at", "last_used_at"):
+        token, _ = model.objects.issue(name="CI", **owner)
+        model.objects.filter(pk=token.pk).update(**{{field: now - timedelta(days=1)}})
+urls = [f"https://example.com/{{'long/' * n}}" for n in range(20)]
+Bookmark.objects.bulk_create(Bookmark(user_group=example, collection=shelf, url=url, title="A page") for url in urls)
+Group.objects.create(name="Reviewers")
 
 team = Team.objects.create(pk={LONG_NAMES_PK}, name="International Reporting and Business Intelligence Operations")
 group = UserGroup.objects.create(
@@ -45,7 +59,6 @@ Bookmark.objects.bulk_create(
     for number in range(120)
 )
 
-demo = Team.objects.get(name="Demo")
 keys = Team.objects.create(name="Keys")
 UserGroup.objects.bulk_create(UserGroup(team=keys, provided_id=f"customer-{{n}}", name="Customer") for n in range(200))
 for number in range(20):
@@ -54,14 +67,15 @@ for team, name in ((demo, "Going back"), (keys, "Forgotten")):
     token, secret = ApiToken.objects.issue(team=team, name=name)
     print(secret)
 """
-"""Adds objects with long names and more rows than a page lists, and prints the
-secrets of two tokens.
+"""Adds tokens in every state and many bookmarks to the objects of
+``quickstart``, objects with long names, and more rows than a page lists, and
+prints the secrets of two tokens.
 """
 
 
-@contextmanager
-def filled_service(script):
-    """Run the service, and add data with a script, whose output is in the
+@pytest.fixture(scope="session")
+def service():
+    """Run the service with the data of FILL, and what the script printed in the
     attribute ``printed``.
     """
     with (
@@ -69,19 +83,9 @@ def filled_service(script):
         empty_database(Path(name)) as database_url,
         Service(Path(name), database_url, GRANIAN_WORKERS="1") as service,
     ):
-        result = service.manage("shell", "--no-imports", "-c", script)
+        result = service.manage("shell", "--no-imports", "-c", FILL)
         assert result.returncode == 0, result.stderr
         service.printed = result.stdout
-        yield service
-
-
-@pytest.fixture(scope="session")
-def service():
-    """Run the service with the data of FILL.
-
-    Modules share it unless they have a service of their own.
-    """
-    with filled_service(FILL) as service:
         yield service
 
 

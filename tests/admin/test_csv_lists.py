@@ -50,7 +50,7 @@ def test_each_list_has_a_csv_file(admin_client, everything, model):
     assert "<" not in str(rows)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["usergroups_apitoken", "bookmarks_bookmark"])
 def test_the_file_is_in_the_language_of_the_page(admin_client, everything, model):
     """It is written after the middleware has reset the language."""
     page = admin_client.get(url(f"{model}_changelist"), **GERMAN).content.decode()
@@ -81,29 +81,12 @@ def test_the_file_has_the_rows_of_the_filtered_and_sorted_list(admin_client):
 
     text = text_of(plain)
     header, *rows = csv.reader(StringIO(text))
-    assert header == [
-        "ID",
-        "Token",
-        "Team",
-        "Environment",
-        "State",
-        "Access",
-        "Expires",
-        "Last used",
-    ]
-    assert rows == [
-        [
-            str(token.pk),
-            f"{token.name} {token.hint}…",
-            "Acme",
-            "",
-            "Active",
-            "Read, write",
-            "2099-05-03T12:00:00+00:00",
-            "Never",
-        ]
-        for token in reversed(tokens)
-    ]
+    headings = ["Team", "Environment", "State", "Access", "Expires", "Last used"]
+    assert header == ["ID", "Token", *headings]
+    expected = ["Acme", "", "Active", "Read, write", "2099-05-03T12:00:00+00:00"]
+    for token, row in zip(reversed(tokens), rows, strict=True):
+        named = [str(token.pk), f"{token.name} {token.hint}…"]
+        assert row == [*named, *expected, "Never"]
     date = timezone.now().date().isoformat()
     assert plain["Content-Disposition"] == (
         f'attachment; filename="api-tokens-{date}.csv"'

@@ -167,20 +167,14 @@ def test_entries_that_no_event_refers_to_are_erased_at_night(admin_user):
 
     assert found_in_tables(SECRET) == set()
     messages = LogEntry.objects.exclude(change_message="")
-    assert {entry.object_id for entry in messages} == {
-        str(kept.pk),
-        str(admin_user.pk),
-    }
+    left = {str(kept.pk), str(admin_user.pk)}
+    assert {entry.object_id for entry in messages} == left
 
 
 def test_a_deleted_team_leaves_no_names_of_its_tokens(admin_client, api_token):
     team = api_token.team
-    save_name = {
-        **form_at(admin_client, url("usergroups_apitoken_change", api_token.pk))
-    }
-    admin_client.post(
-        url("usergroups_apitoken_change", api_token.pk), {**save_name, "name": SECRET}
-    )
+    address = url("usergroups_apitoken_change", api_token.pk)
+    admin_client.post(address, {**form_at(admin_client, address), "name": SECRET})
     assert found_in_tables(SECRET) == {"usergroups_apitoken", "usergroups_event"}
 
     act(admin_client, "usergroups_team", "delete_selected", team, name=team.name)

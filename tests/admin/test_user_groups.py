@@ -47,11 +47,11 @@ def test_json_is_stored_exactly_as_it_was_entered(admin_client, field):
     save(admin_client, user_group, **{field: EXACT[field]})
 
     user_group.refresh_from_db()
-    assert json.dumps(getattr(user_group, field)) == json.dumps(
-        json.loads(EXACT[field])
+    expected = json.dumps(json.loads(EXACT[field]))
+    assert json.dumps(getattr(user_group, field)) == expected
+    assert (
+        LogEntry.objects.get().get_change_message() == f"Changed {field.capitalize()}."
     )
-    [entry] = LogEntry.objects.all()
-    assert entry.get_change_message() == f"Changed {field.capitalize()}."
 
 
 def test_json_is_shown_indented(admin_client):
@@ -74,22 +74,22 @@ def test_saving_an_unchanged_form_changes_nothing(admin_client):
     assert UserGroup.objects.get().updated_at == user_group.updated_at
 
 
-def test_json_that_python_considers_equal_is_still_a_change(admin_client):
-    user_group = UserGroupFactory(properties={"a": 1})
-
-    save(admin_client, user_group, properties='{"a": true}')
-
-    user_group.refresh_from_db()
-    assert json.dumps(user_group.properties) == '{"a": true}'
-
-
-def test_another_order_of_keys_is_no_change(admin_client):
-    """As in a call, so that the version stays the same."""
+@pytest.mark.parametrize(
+    ("sent", "stored", "is_change"),
+    [
+        ('{"a": true, "b": 2}', '{"a": true, "b": 2}', True),
+        ('{"b": 2, "a": 1}', '{"a": 1, "b": 2}', False),
+    ],
+    ids=["a number becomes a boolean", "another order of keys"],
+)
+def test_json_is_compared_as_in_a_call(admin_client, sent, stored, is_change):
     user_group = UserGroupFactory(properties={"a": 1, "b": 2})
 
-    save(admin_client, user_group, properties='{"b": 2, "a": 1}')
+    save(admin_client, user_group, properties=sent)
 
-    assert UserGroup.objects.get().updated_at == user_group.updated_at
+    changed = UserGroup.objects.get()
+    assert json.dumps(changed.properties) == stored
+    assert (changed.updated_at != user_group.updated_at) is is_change
 
 
 @pytest.mark.parametrize("nothing", ["", "  ", "null"])
@@ -105,32 +105,20 @@ def test_json_can_be_emptied(admin_client, nothing):
 BAD = {
     "properties": [
         "[]",
-        "1",
-        '"a"',
         "{",
         '{"a": NaN}',
         '{"a": 1e400}',
         '{"a": "\\u0000"}',
         '{"a": "\\ud800"}',
-        '{"a": ' + "[" * 64 + "]" * 64 + "}",
         '{"a": ' + "[" * 63 + "]" * 63 + "}",
-        "{'a': 1}",
         "\u00a0{}",
     ],
-    "mapping": [
-        "[]",
-        '{"40": 1.5}',
-        '{"40": ""}',
-        '{"40": null}',
-        '{"40": true}',
-        '{"40": {}}',
-        '{"40": "' + "a" * 256 + '"}',
-        "{",
-    ],
+    "mapping": ["[]", '{"40": 1.5}', '{"40": ""}', '{"40": "' + "a" * 256 + '"}', "{"],
 }
 """Invalid JSON, by field.
 
 At most 64 levels are allowed, of which the body of a call is the first.
+tests/usergroups has the others.
 """
 
 
@@ -149,13 +137,10 @@ def test_invalid_json_is_refused_as_in_a_call(
     [problem] = called.json()["errors"]
     [error] = page.context["adminform"].errors[field]
     if problem["code"] != "parse_error":  # which is about the whole body of the call
-        # "attr" is the field, or the path to a key such as "mapping.40". The
-        # form shows the keys of mappings.
+        # "attr" is the field, or the path to a key such as "mapping.40", which
+        # the form shows.
         _, _, key = problem["attr"].partition("mapping.")
-        expected = problem["detail"]
-        if key:
-            expected = f"{key}: {expected}"
-        assert error == expected
+        assert error == (f"{key}: " if key else "") + problem["detail"]
     assert text in page.context["adminform"].form[field].value()
     user_group.refresh_from_db()
     assert (user_group.properties, user_group.mapping) == (None, {})
@@ -166,25 +151,6 @@ def test_the_place_of_an_error_is_named(admin_client, user_group):
 
     problem = "Line 2 is not valid JSON at character 6."
     assert page.context["adminform"].errors == {"properties": [problem]}
-
-
-def test_a_name_that_the_operator_did_not_edit_keeps_the_callers_change(admin_client):
-    user_group = UserGroupFactory(name="Old", properties={"plan": "free"})
-    form = shown_form(admin_client, user_group)
-    UserGroup.objects.update(name="The caller's")
-
-    admin_client.post(
-        url("usergroups_usergroup_change", user_group.pk),
-        {**form, "mapping": '{"40": 1}'},
-    )
-
-    user_group.refresh_from_db()
-    assert (user_group.name, user_group.properties, user_group.mapping) == (
-        "The caller's",
-        {"plan": "free"},
-        {"40": 1},
-    )
-    assert LogEntry.objects.get().get_change_message() == "Changed Mapping."
 
 
 def sent_again(page):
@@ -296,16 +262,15 @@ def test_groups_are_filtered_by_environment_or_none(admin_client, environment):
     assert chosen in page.content.decode()
 
 
+TAKEN = "Team with this name already exists."
+
+
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("acme", "Team with this name already exists."),
-        (" Acme ", "Team with this name already exists."),
-        ("Acme", "Team with this name already exists."),
-        (
-            "\N{IDEOGRAPHIC SPACE}acme\N{NO-BREAK SPACE}\t",
-            "Team with this name already exists.",
-        ),
+        ("acme", TAKEN),
+        (" Acme ", TAKEN),
+        ("\N{IDEOGRAPHIC SPACE}acme\N{NO-BREAK SPACE}\t", TAKEN),
         ("  ", "This field is required."),
     ],
 )
@@ -314,8 +279,7 @@ def test_a_team_whose_name_looks_like_another_is_refused(admin_client, name, pro
 
     page = admin_client.post(url("usergroups_team_add"), {"name": name})
 
-    [error] = page.context["errors"]
-    assert error == [problem]
+    assert page.context["errors"] == [[problem]]
 
 
 @pytest.mark.parametrize(
@@ -370,32 +334,13 @@ def test_the_database_refuses_two_names_that_look_alike():
         TeamFactory(name=" aCME ")
 
 
-def test_a_duplicate_group_is_refused_with_a_message(admin_client):
-    user_group = UserGroupFactory()
-    form = {
-        "team": user_group.team.pk,
-        "environment": "",
-        "provided_id": user_group.provided_id,
-        "name": "B",
-    }
-
-    page = admin_client.post(url("usergroups_usergroup_add"), form)
-
-    assert (
-        "User group with this Team, Environment and Provided id already exists."
-        in str(page.context["adminform"].errors)
-    )
-
-
 def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client):
     acme = TeamFactory(name="Acme")
     other = TeamFactory(name="Other")
     for team, environment in ((acme, ""), (acme, "Testing"), (other, "")):
         UserGroupFactory(team=team, environment=environment, provided_id="7", name="A")
-    address = (
-        url("autocomplete")
-        + "?app_label=bookmarks&model_name=bookmark&field_name=user_group&term="
-    )
+    field = "app_label=bookmarks&model_name=bookmark&field_name=user_group"
+    address = f"{url('autocomplete')}?{field}&term="
 
     offered = {row["text"] for row in admin_client.get(address).json()["results"]}
 
@@ -407,7 +352,7 @@ def test_the_autocompletion_distinguishes_groups_with_the_same_name(admin_client
 def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_and_the_signal(
     admin_client,
 ):
-    user_group = UserGroupFactory(name="Old name")
+    user_group = UserGroupFactory(name="Old name", mapping={"40": 1})
     form = shown_form(admin_client, user_group)
     scope = {"team_id": user_group.team_id, "environment": ""}
     UserGroup.objects.update_by_provided_id(
@@ -423,6 +368,7 @@ def test_a_name_that_a_caller_changed_meanwhile_is_kept_and_is_in_the_history_an
 
     user_group.refresh_from_db()
     assert (user_group.name, user_group.properties) == ("New name", {"a": 2})
+    assert user_group.mapping == {"40": 1}
     assert "Old name" not in page.content.decode()
     assert Event.objects.get().text.startswith("New name")
     [(_, _, arguments)] = sent
@@ -456,7 +402,7 @@ def test_json_that_a_caller_changed_is_not_overwritten(admin_client):
 
 def test_a_group_with_large_properties_can_be_renamed(admin_client):
     # almost 1 MiB as compact JSON, the most that a call can send by default
-    properties = {"a": [100] * 250_000}
+    properties = {"a": "x" * 1_000_000}
     user_group = UserGroupFactory(properties=properties)
 
     assert save(admin_client, user_group, name="New").status_code == 302
@@ -466,23 +412,14 @@ def test_a_group_with_large_properties_can_be_renamed(admin_client):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [
-        "usergroups_usergroup",
-        "bookmarks_accesstoken",
-        "bookmarks_collection",
-        "bookmarks_bookmark",
-    ],
+    "model", ["usergroups_usergroup", "bookmarks_accesstoken", "bookmarks_bookmark"]
 )
 def test_lists_do_not_load_mapping_and_properties(admin_client, everything, model):
     queries = queries_of(admin_client.get, url(f"{model}_changelist"))
 
     assert not any('"properties"' in sql or '"mapping"' in sql for sql in queries)
-    page = admin_client.get(url(f"{model}_change", everything[model].pk))
-    assert page.status_code == 200
 
 
-MESSAGE = "Revealed the user group token."
 REVEAL = f"{url('usergroups_usergroup_confirm')}?action=reveal_token"
 
 
@@ -492,23 +429,16 @@ def reveal(client, user_group):
 
 def test_no_page_contains_the_token_before_it_is_revealed(admin_client, user_group):
     change = url("usergroups_usergroup_change", user_group.pk)
+    model = "usergroups_usergroup"
     for page in (
         admin_client.get(change),
         admin_client.post(change, {"name": ""}),
-        admin_client.get(url("usergroups_usergroup_changelist")),
-        admin_client.get(url("usergroups_usergroup_delete", user_group.pk)),
-        admin_client.get(
-            url("usergroups_usergroup_history", user_group.pk), follow=True
-        ),
-        open_confirmation(
-            admin_client, "usergroups_usergroup", "rotate_token", user_group
-        ),
-        open_confirmation(
-            admin_client, "usergroups_usergroup", "reveal_token", user_group
-        ),
-        open_confirmation(
-            admin_client, "usergroups_usergroup", "delete_selected", user_group
-        ),
+        admin_client.get(url(f"{model}_changelist")),
+        admin_client.get(url(f"{model}_delete", user_group.pk)),
+        admin_client.get(url(f"{model}_history", user_group.pk), follow=True),
+        open_confirmation(admin_client, model, "rotate_token", user_group),
+        open_confirmation(admin_client, model, "reveal_token", user_group),
+        open_confirmation(admin_client, model, "delete_selected", user_group),
         admin_client.get(url("index")),
     ):
         assert page.status_code == 200
@@ -558,9 +488,8 @@ def test_revealing_requires_its_permission_and_the_permission_to_view(
     log_in_with(client, *codenames)
 
     response = reveal(client, user_group)
-    page = client.get(
-        url("usergroups_usergroup_change", user_group.pk)
-    ).content.decode()
+    address = url("usergroups_usergroup_change", user_group.pk)
+    page = client.get(address).content.decode()
 
     assert response.status_code == status
     assert (user_group.token in response.content.decode()) == (status == 200)

@@ -1,6 +1,5 @@
 import pytest
 
-from tests.admin.browser import browser, context, page  # noqa: F401
 from tests.api.conftest import any_operation, valid_body  # noqa: F401
 from tests.bookmarks_service.service import Service, empty_database
 

@@ -19,9 +19,6 @@ CLIENT_ID = "bookmarks"
 CLIENT_SECRET = "the-secret-of-the-client"
 
 KEYS = {"RS256": RSAKey.generate_key(2048), "ES256": ECKey.generate_key("P-256")}
-STRANGER = RSAKey.generate_key(2048)
-"""A key that the provider does not publish."""
-
 ANNA = {"sub": "4711", "name": "Anna Schmidt", "email": "anna@example.com"}
 
 
@@ -45,13 +42,11 @@ class Provider:
         self.userinfo = dict(ANNA)
         self.roles = []
         self.algorithm = "RS256"
-        self.key = KEYS["RS256"]
         # the error with which a sign-in is refused
         self.error = None
         # the path to which no request is answered
         self.hanging_path = None
-        # values that replace those of the metadata and of the ID token, or
-        # None for no ID token
+        # values that replace those of the metadata and of the ID token
         self.metadata = {}
         self.id_token = {}
         # a status and a document that replace the response, by path
@@ -110,10 +105,11 @@ class Provider:
             or authorization != f"Basic {credentials}"
         ):
             return None
-        response = {"access_token": "an-access-token", "token_type": "Bearer"}
-        if self.id_token is not None:
-            response["id_token"] = self.signed_id_token(query["nonce"])
-        return response
+        return {
+            "access_token": "an-access-token",
+            "token_type": "Bearer",
+            "id_token": self.signed_id_token(query["nonce"]),
+        }
 
     def signed_id_token(self, nonce):
         now = int(time.time())
@@ -126,12 +122,10 @@ class Provider:
             "exp": now + 60,
             **self.id_token,
         }
-        key_id = "RS256"  # also for a key that the provider does not publish
-        if self.key is KEYS["ES256"]:
-            key_id = "ES256"
-        header = {"alg": self.algorithm, "kid": key_id}
+        name = "ES256" if self.algorithm == "ES256" else "RS256"
+        header = {"alg": self.algorithm, "kid": name}
         return jws.serialize_compact(
-            header, json.dumps(claims), self.key, algorithms=[self.algorithm]
+            header, json.dumps(claims), KEYS[name], algorithms=[self.algorithm]
         )
 
 

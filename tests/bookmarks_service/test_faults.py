@@ -105,13 +105,13 @@ def test_a_lock_timeout_is_answered_with_503(postgresql_service, cluster):
 
 
 def test_a_statement_timeout_is_answered_with_503(postgresql_service, cluster):
-    body = "'BEGIN PERFORM pg_sleep(600); RETURN NEW; END'"
     cluster.execute(
-        f"CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS {body}"
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql "
+        "AS 'BEGIN PERFORM pg_sleep(600); RETURN NEW; END'"
     )
     cluster.execute(
-        "CREATE TRIGGER slow BEFORE INSERT ON bookmarks_bookmark FOR EACH ROW EXECUTE "
-        "FUNCTION slow()"
+        "CREATE TRIGGER slow BEFORE INSERT ON bookmarks_bookmark "
+        "FOR EACH ROW EXECUTE FUNCTION slow()"
     )
 
     with cluster.setting("statement_timeout", "1s"):
@@ -122,8 +122,11 @@ def test_a_statement_timeout_is_answered_with_503(postgresql_service, cluster):
     assert_healthy(postgresql_service)
 
 
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+"""Counts the connections that wait for a lock."""
+
+
 def test_a_serialization_failure_is_retried(postgresql_service, cluster):
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     with (
         cluster.setting("default_transaction_isolation", "repeatable read"),
         cluster.connect() as other,
@@ -133,7 +136,7 @@ def test_a_serialization_failure_is_retried(postgresql_service, cluster):
         other.execute("BEGIN")
         other.execute("UPDATE usergroups_usergroup SET name = 'Theirs'")
         call = pool.submit(postgresql_service.update_user_group, name="Mine")
-        wait_until(lambda: observer.execute(waiting).fetchone()[0])
+        wait_until(lambda: observer.execute(WAITING).fetchone()[0])
         other.execute("COMMIT")
         assert call.result().json()["user_group"]["name"] == "Mine"
 
@@ -144,7 +147,6 @@ def test_calls_of_others_are_served_while_those_of_an_owner_wait_for_a_lock(
     """Forty updates of a user group use six of the eight connections."""
     service = postgresql_service
     _, other_token = service.issue_tokens("Other")
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     with (
         cluster.connect() as other,
         cluster.connect() as observer,
@@ -156,14 +158,13 @@ def test_calls_of_others_are_served_while_those_of_an_owner_wait_for_a_lock(
         )
         for number in range(40):
             pool.submit(service.update_user_group, name=f"Name {number}")
-        wait_until(lambda: observer.execute(waiting).fetchone()[0] == 6)
+        wait_until(lambda: observer.execute(WAITING).fetchone()[0] == 6)
+        headers = {"Authorization": f"Bearer {other_token}"}
         statuses = []
         for _ in range(20):
+            body = {"url": new_url()}
             response = service.request(
-                "POST",
-                "/v1/bookmarks",
-                json={"url": new_url()},
-                headers={"Authorization": f"Bearer {other_token}"},
+                "POST", "/v1/bookmarks", json=body, headers=headers
             )
             statuses.append(response.status_code)
         other.execute("COMMIT")
@@ -219,6 +220,12 @@ def test_reads_do_not_wait_for_a_standby_and_readyz_fails_when_a_write_does(
     assert service.request("GET", "/readyz").status_code == 200
 
 
+CONNECTIONS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' "
+    "AND pid <> pg_backend_pid()"
+)
+"""Counts the connections of the service."""
+
 # Clients that have gone
 
 
@@ -236,13 +243,9 @@ def test_an_export_ends_after_its_client_has_gone(impatient_service, cluster):
     token = f"Authorization: Bearer {service.access_token}"
     request = f"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n{token}\r\n\r\n".encode()
     waiting = (
-        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-        "AND clock_timestamp() > query_start + %s * interval '1 second'"
+        f"{WAITING} AND clock_timestamp() > query_start + %s * interval '1 second'"
     )
-    in_transactions = (
-        "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' "
-        "AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
-    )
+    in_transactions = f"{CONNECTIONS} AND xact_start IS NOT NULL"
     with cluster.connect() as other, cluster.connect() as observer:
         other.execute("BEGIN")
         other.execute("LOCK TABLE bookmarks_bookmark IN ACCESS EXCLUSIVE MODE")
@@ -271,16 +274,9 @@ def test_terminated_connections_are_replaced_and_none_is_leaked(
         assert_healthy(postgresql_service)
 
     with cluster.connect() as connection:
-        sql = (
-            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client "
-            "backend' AND pid <> pg_backend_pid()"
-        )
-        assert connection.execute(sql).fetchone()[0] <= 8
-        sql = (
-            "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in "
-            "transaction%%'"
-        )
-        assert connection.execute(sql).fetchone()[0] == 0
+        assert connection.execute(CONNECTIONS).fetchone()[0] <= 8
+        idle = f"{CONNECTIONS} AND state LIKE 'idle in transaction%'"
+        assert connection.execute(idle).fetchone()[0] == 0
 
 
 # SQLite

@@ -17,20 +17,28 @@ from django.utils import translation
 from bookmarks_service import handlers
 from bookmarks_service.middleware import is_page_path
 from bookmarks_service.urls import urlpatterns
-from tests.admin.german import in_english
-from tests.answers import error_code
+from tests.admin.german import GERMAN, in_english
+from tests.answers import error_code, errors
 
 pytestmark = pytest.mark.database_independent
 
-PAGES = ["/", "/docs/", "/admin/unknown/"]
-CALLS = ["/unknown", "/docs/unknown", "/schema/", "/api/user", "/administrator"]
+KINDS = {
+    "/": "text/html; charset=utf-8",
+    "/docs/": "text/html; charset=utf-8",
+    "/admin/unknown/": "text/html; charset=utf-8",
+    "/docs/unknown": "application/json",
+    "/schema/": "application/json",
+    "/api/user": "application/json",
+    "/administrator": "application/json",
+}
+"""The media type of errors, by path."""
 
 
 @pytest.mark.parametrize(
-    ("path", "content_type"),
-    [("/", "text/html; charset=utf-8"), ("/unknown", "application/json")],
+    ("path", "content_type"), [("/", KINDS["/"]), ("/api/user", KINDS["/api/user"])]
 )
 def test_an_invalid_host_is_refused(client, path, content_type):
+    """The host is checked before the path."""
     response = client.get(path, headers={"Host": "evil.example"})
 
     assert (response.status_code, response["Content-Type"]) == (400, content_type)
@@ -50,13 +58,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("status", ERRORS)
-@pytest.mark.parametrize(
-    ("path", "content_type"),
-    [
-        *((path, "text/html; charset=utf-8") for path in PAGES),
-        *((path, "application/json") for path in CALLS),
-    ],
-)
+@pytest.mark.parametrize(("path", "content_type"), KINDS.items())
 def test_errors_are_answered_in_html_on_pages_and_in_json_elsewhere(
     status, path, content_type
 ):
@@ -84,22 +86,28 @@ TEMPLATES = [
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_an_error_page_has_a_heading_and_ways_back(template):
-    page = render_to_string(template, {"failure_limit": 10, "title": "A title"})
+def test_an_error_page_has_a_heading_and_ways_back_and_is_german(template):
+    context = {"failure_limit": 10, "title": "Titel"}
+
+    page = render_to_string(template, context)
+    with translation.override("de"):
+        german = render_to_string(template, context)
 
     assert page.count("<h1>") == 1
     assert re.search(r"<title>.+ \| bookmarks_service</title>", page)
     for link in (reverse("admin:index"), reverse("index"), 'id="back"'):
         assert link in page
+    assert '<html lang="de"' in german
+    assert in_english(german) == set()
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
-def test_an_error_page_is_german(template):
-    with translation.override("de"):
-        page = render_to_string(template, {"failure_limit": 10, "title": "Ein Titel"})
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/", "/docs/", "/schema/"])
+def test_a_method_that_a_page_does_not_serve_is_refused_in_english(client, path):
+    response = client.post(path, **GERMAN)
 
-    assert '<html lang="de"' in page
-    assert in_english(page) == set()
+    assert errors(response, 405) == [(None, "method_not_allowed")]
+    assert 'Method "POST" not allowed.' in response.content.decode().replace("\\", "")
 
 
 def test_the_admin_answers_with_the_error_pages_of_the_service(admin_client, client):
@@ -141,18 +149,21 @@ def test_the_admin_reports_an_unavailable_database(admin_client):
 # The middleware of pages
 
 
+HEADERS_OF_PAGES = {
+    "Vary",
+    "Content-Language",
+    "Content-Security-Policy",
+    "X-Frame-Options",
+}
+
+
 def test_api_calls_skip_the_middleware_of_pages(admin_client):
     response = admin_client.get("/api/users")
 
     assert not hasattr(response.wsgi_request, "session")
     assert error_code(response, 401) == "not_authenticated"
     assert response.cookies == {}
-    assert not response.headers.keys() & {
-        "Vary",
-        "Content-Language",
-        "Content-Security-Policy",
-        "X-Frame-Options",
-    }
+    assert not response.headers.keys() & HEADERS_OF_PAGES
 
 
 @pytest.mark.parametrize(
@@ -161,11 +172,7 @@ def test_api_calls_skip_the_middleware_of_pages(admin_client):
 def test_pages_use_the_middleware_of_pages(admin_client, path):
     response = admin_client.get(path)
 
-    assert response.headers.keys() >= {
-        "Vary",
-        "Content-Language",
-        "Content-Security-Policy",
-    }
+    assert response.headers.keys() >= HEADERS_OF_PAGES
     assert hasattr(response.wsgi_request, "session")
 
 

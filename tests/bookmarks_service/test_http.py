@@ -23,7 +23,7 @@ def test_a_path_is_not_normalized(service, path):
     assert json.loads(body)["errors"][0]["code"] == "not_found"
 
 
-@pytest.mark.parametrize("token", ["é".encode(), "é".encode("latin-1"), b"\xff"])
+@pytest.mark.parametrize("token", ["é".encode(), b"\xff"])
 def test_a_token_that_is_not_ascii_is_malformed(service, token):
     answer = service.send(
         b"GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -50,9 +50,9 @@ def post(service, framing, body, ends=False):
 
 
 def test_a_body_over_the_limit_is_refused_before_it_is_sent(service):
-    assert post(service, "Content-Length: 100000000000", "").startswith(
-        b"HTTP/1.1 413 "
-    )
+    answer = post(service, "Content-Length: 100000000000", "")
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_body_that_ends_early_changes_nothing(service):
@@ -66,41 +66,31 @@ def test_a_body_that_ends_early_changes_nothing(service):
 
 
 @pytest.mark.parametrize(
-    "parameters", ["x*=foo''%41", "x*=idna''%ff%41", "charset*=utf-8''%00"]
+    ("path", "media_type", "error"),
+    [
+        ("bookmarks", "application/json; x*=foo''%41", (400, "required")),
+        ("bookmarks", "application/json; charset*=utf-8''%00", (400, "required")),
+        ("imports", "text/csv; charset=nope", (415, "unsupported_media_type")),
+        # a codec that decodes no bytes
+        ("imports", "text/csv; charset=rot13", (415, "unsupported_media_type")),
+    ],
+    ids=["unknown encoding", "null character", "unknown charset", "no charset"],
 )
-def test_a_malformed_content_type_is_not_a_server_error(service, parameters):
-    headers = {
-        "Authorization": f"Bearer {service.access_token}",
-        "Content-Type": f"application/json; {parameters}",
-    }
+def test_a_malformed_content_type_is_not_a_server_error(
+    service, path, media_type, error
+):
+    status, code = error
+    with service.client() as client:
+        headers = {"Content-Type": media_type}
+        response = client.post(f"/v1/{path}", content=b"{}", headers=headers)
 
-    response = service.request("POST", "/v1/bookmarks", content=b"{}", headers=headers)
-
-    assert error_code(response, 400) == "required"
-
-
-# the last two: codecs that decode no bytes
-@pytest.mark.parametrize("charset", ["nope", "rot13", "undefined"])
-def test_an_import_in_an_unknown_encoding_is_refused(service, charset):
-    headers = {
-        "Authorization": f"Bearer {service.access_token}",
-        "Content-Type": f"text/csv; charset={charset}",
-    }
-
-    response = service.request(
-        "POST", "/v1/imports?update=true", content=b"url\r\n", headers=headers
-    )
-
-    assert error_code(response, 415) == "unsupported_media_type"
+    assert error_code(response, status) == code
 
 
 def test_a_query_string_that_is_too_long_for_django_is_not_a_server_error(service):
-    headers = {"Content-Type": "application/json; charset=utf-8"}
     parameters = "&".join(["q=1"] * 1001)  # DATA_UPLOAD_MAX_NUMBER_FIELDS is 1,000.
 
-    response = service.request(
-        "POST", f"/v1/bookmarks?{parameters}", content=b"{}", headers=headers
-    )
+    response = service.request("POST", f"/v1/bookmarks?{parameters}", json={})
 
     assert error_code(response, 401) == "not_authenticated"
 
@@ -136,15 +126,10 @@ def test_an_upload_that_is_refused_gets_its_answer(service):
         assert client.post(address, files=file).status_code == 413
         client.get("/admin/login/")
         form = {"username": "operator", "password": service.password}
-        client.post(
-            "/admin/login/",
-            data={**form, "csrfmiddlewaretoken": client.cookies["csrftoken"]},
-        )
-        refused = client.post(
-            address,
-            files=file,
-            data={"csrfmiddlewaretoken": client.cookies["csrftoken"]},
-        )
+        token = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        client.post("/admin/login/", data={**form, **token})
+        token = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        refused = client.post(address, files=file, data=token)
 
     # 5,000,000 bytes, set in conftest.py
     assert "The file is larger than 4.8\xa0MB." in refused.text
@@ -173,18 +158,13 @@ def get(service, path, *headers):
 
 IGNORED = [
     "SCRIPT_NAME: /v1",
-    "Script-Name: /v1",
     "PATH_INFO: /admin/login/",
-    "REQUEST_URI: /admin/login/",
     "REQUEST_METHOD: DELETE",
-    "REMOTE_ADDR: 192.0.2.1",
     "REMOTE_USER: operator",
     "HTTP_HOST: evil.example",
     "HTTP_AUTHORIZATION: Token x",
-    "X_FORWARDED_FOR: 192.0.2.1",
     "X-Forwarded-For: 192.0.2.1",
     "Forwarded: for=192.0.2.1;proto=https;host=evil.example",
-    "X-Real-IP: 192.0.2.1",
     "X-Forwarded-Proto: https",
     "X-Forwarded-Host: evil.example",
     "X-Original-URL: /admin/login/",
@@ -265,9 +245,7 @@ def test_stalled_clients_do_not_delay_others(service, sent):
             # Two calls, because the first one could be served before the
             # clients have arrived.
             for _ in range(2):
-                response = other.post(
-                    "/v1/bookmarks", json={"url": "https://example.com/slow"}
-                )
+                response = other.post("/v1/bookmarks", json={"url": "https://a/slow"})
                 assert response.status_code in (200, 201)
             # Otherwise, the clients may not have been stalled during the calls.
             return not any(map(is_disconnected, clients))

@@ -7,9 +7,7 @@ from uuid import UUID
 import pytest
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.bookmarks.factories import (
-    AccessTokenFactory,
-)
+from tests.bookmarks.factories import AccessTokenFactory
 from tests.conftest import Caller, comparable
 from tests.operations import (
     ACCESS_TOKEN,

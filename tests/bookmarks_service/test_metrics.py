@@ -54,11 +54,8 @@ def values():
     """Return the metrics of the service in this process, by their names and
     labels.
     """
-    families = [
-        each
-        for each in REGISTRY.collect()
-        if each.name.startswith("bookmarks_service_")
-    ]
+    own = "bookmarks_service_"
+    families = [each for each in REGISTRY.collect() if each.name.startswith(own)]
     return {
         key(each.name, each.labels): each.value
         for family in families
@@ -89,10 +86,8 @@ def test_all_operations_are_counted_by_their_id(measured):
             request = RequestFactory().generic(method.upper(), path)
             request.resolver_match = resolve(path)
             observe(request, 299, 0.001)  # a status that no other request has
-            assert (
-                measured(REQUESTS, operation=operation["operationId"], status="299")
-                == 1
-            )
+            labels = {"operation": operation["operationId"], "status": "299"}
+            assert measured(REQUESTS, **labels) == 1
 
 
 OTHER_OPERATIONS = [
@@ -111,10 +106,8 @@ def test_other_paths_are_counted_by_the_name_of_the_page(
     measured, client, db, path, operation
 ):
     with closing(client.get(path)) as response:
-        assert (
-            measured(REQUESTS, operation=operation, status=str(response.status_code))
-            == 1
-        )
+        labels = {"operation": operation, "status": str(response.status_code)}
+        assert measured(REQUESTS, **labels) == 1
 
 
 def test_arbitrary_requests_add_few_series(measured, client):
@@ -146,13 +139,8 @@ def metered(tmp_path_factory):
     metrics.mkdir()
     variables = {"PROMETHEUS_MULTIPROC_DIR": str(metrics)}
     options = ["--interface", "wsgi", "--port", str(port), "--no-metrics"]
-    command = [
-        sys.executable,
-        "-m",
-        "granian",
-        *options,
-        "bookmarks_service.metrics_server:application",
-    ]
+    application = "bookmarks_service.metrics_server:application"
+    command = [sys.executable, "-m", "granian", *options, application]
 
     def is_ready():
         return workers_have_started(log) and listens(port)
@@ -176,26 +164,15 @@ def test_the_metrics_contain_nothing_of_a_request(metered):
     service, scrape = metered
     service.update_user_group(name="Private name")
     service.create_bookmark(url="https://private.example/")
-    service.request(
-        "GET", f"/private-path/{service.access_token}?token={service.api_token}"
-    )
-    service.request(
-        "GET",
-        "/v1/bookmarks",
-        headers={"Authorization": f"Bearer {service.access_token}x"},
-    )
+    secrets = f"{service.access_token}?token={service.api_token}"
+    service.request("GET", f"/private-path/{secrets}")
+    headers = {"Authorization": f"Bearer {service.access_token}x"}
+    service.request("GET", "/v1/bookmarks", headers=headers)
     scraped = scrape().lower()
 
-    private = [
-        "private",
-        "127.0.0.1",
-        "example_1",
-        "uga_",
-        "bma_",
-        "v1/bookmarks",
-        service.password.lower(),
-    ]
-    assert [each for each in private if each in scraped] == []
+    private = ["private", "127.0.0.1", "example_1", "uga_", "bma_", "v1/bookmarks"]
+    for text in (*private, service.password.lower()):
+        assert text not in scraped
     assert service.request("GET", "/metrics").status_code == 404
     assert 'operation="create_bookmark"' in scraped
 
@@ -210,13 +187,9 @@ def test_all_metrics_are_documented_with_their_labels(metered):
             # "le" is the bound of a bucket.
             found.setdefault(name, set()).update(sample.labels.keys() - {"le"})
 
-    table = [
-        row
-        for row in rows(section("observability", "Metrics"))
-        if "bookmarks_service_" in row[0]
-    ]
     documented = {
         name.strip("`"): set(re.findall(r"`(\w+)`", labels))
-        for name, labels, *_ in table
+        for name, labels, *_ in rows(section("observability", "Metrics"))
+        if "bookmarks_service_" in name
     }
     assert documented == found

@@ -9,10 +9,8 @@ import socketserver
 from contextlib import ExitStack, contextmanager
 from threading import Thread
 
-import httpx
 import pytest
 
-from tests.answers import error_code
 from tests.bookmarks_service.proxies import MIB, Nginx, received
 from tests.bookmarks_service.service import Service, empty_database
 from tests.documents import blocks, section
@@ -55,40 +53,12 @@ HEAD = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 
 MALFORMED = {
     "long request line": (b"GET /".ljust(BUFFER, b"a"), 414),
-    "long header": (
-        b"GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\n"
-        + b"A: ".ljust(BUFFER, b"a"),
-        400,
-    ),
     "no path": (b"GET\r\n\r\n", 400),
     "no host": (b"GET /v1/bookmarks HTTP/1.1\r\n\r\n", 400),
     "two hosts": (b"GET /v1/bookmarks" + HEAD + b"Host: localhost\r\n\r\n", 400),
-    "a space in a path": (b"GET /v1/book\rmarks" + HEAD + b"\r\n", 400),
     "the null character": (b"GET /v1/%00" + HEAD + b"\r\n", 400),
-    "HTTP/2.0 in a request line": (
-        b"GET /v1/bookmarks HTTP/2.0\r\nHost: localhost\r\n\r\n",
-        400,
-    ),
-    "the preface of HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
     "TRACE": (b"TRACE /v1/bookmarks" + HEAD + b"\r\n", 405),
-    "unknown Transfer-Encoding": (
-        b"POST /v1/bookmarks" + HEAD + b"Transfer-Encoding: gzip\r\n\r\n",
-        400,
-    ),
-    "two lengths": (
-        b"POST /v1/bookmarks"
-        + HEAD
-        + b"Content-Length: 1\r\nContent-Length: 1\r\n\r\n",
-        400,
-    ),
-    "negative length": (
-        b"POST /v1/bookmarks" + HEAD + b"Content-Length: -1\r\n\r\n",
-        400,
-    ),
-    "malformed chunk": (
-        b"POST /v1/bookmarks" + HEAD + b"Transfer-Encoding: chunked\r\n\r\nx\r\n",
-        400,
-    ),
+    "negative length": (b"POST /v1/a" + HEAD + b"Content-Length: -1\r\n\r\n", 400),
     "the path of an error": (b"GET /nginx-error/json" + HEAD + b"\r\n", 404),
 }
 
@@ -114,35 +84,24 @@ def test_plain_http_on_the_port_of_https_is_refused_in_json(nginx):
     assert json.loads(body)["errors"][0]["code"] == "bad_request"
 
 
-@pytest.mark.parametrize("version", ["1.1", "2"])
 @pytest.mark.parametrize(
     ("path", "begins"),
-    [
-        ("/v1/bookmarks", b'{"success": 0'),
-        ("/api/user", b'{"success": 0'),
-        ("/admin/login/", b"<!doctype html>"),
-    ],
+    [("/v1/bookmarks", b'{"success": 0'), ("/admin/login/", b"<!doctype html>")],
 )
-def test_a_large_body_is_refused_in_json_or_on_a_page(
-    nginx, tmp_path, version, path, begins
-):
-    used, status, body = nginx.curl(
-        path, version, headers={}, folder=tmp_path, body=b" " * (9 * MIB)
-    )
+def test_a_large_body_is_refused_in_json_or_on_a_page(nginx, tmp_path, path, begins):
+    large = b" " * (9 * MIB)
 
-    assert (used, status) == (version, "413")
+    _, status, body = nginx.curl(path, "2", headers={}, folder=tmp_path, body=large)
+
+    assert status == "413"
     assert body.startswith(begins)
 
 
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("/v1/bookmarks", "application/json"),
         ("/api/users?limit=1", "application/json"),
-        ("/unknown", "application/json"),
         ("/", "text/html; charset=utf-8"),
-        ("/docs/", "text/html; charset=utf-8"),
-        ("/admin/", "text/html; charset=utf-8"),
         ("/admin/bookmarks/bookmark/import/?user_group=1", "text/html; charset=utf-8"),
     ],
 )
@@ -194,28 +153,12 @@ def test_large_bodies_and_those_of_unknown_size_are_sent_to_the_second_instance(
     assert is_bulk == [False, True, True]
 
 
-def test_api_calls_without_https_are_refused(nginx):
-    headers = {
-        "Host": "localhost",
-        "Authorization": "Bearer x",
-        "X-Forwarded-Proto": "https",
-    }
-
-    response = httpx.get(
-        f"http://127.0.0.1:{nginx.port}/v1/bookmarks", headers=headers, timeout=TIMEOUT
-    )
-
-    assert error_code(response, 400) == "bad_request"
-
-
 def test_the_request_id_of_a_client_is_passed_through(nginx, https_service):
-    with nginx.client(
-        https_service, **{"X-Request-ID": "an-id-of-the-client"}
-    ) as client:
+    with nginx.client(https_service, **{"X-Request-ID": "the-id"}) as client:
         response = client.get("/v1/bookmarks")
 
-    assert response.headers.get_list("X-Request-ID") == ["an-id-of-the-client"]
-    assert '"request_id": "an-id-of-the-client"' in https_service.log.read_text()
+    assert response.headers.get_list("X-Request-ID") == ["the-id"]
+    assert '"request_id": "the-id"' in https_service.log.read_text()
 
 
 def test_the_admin_can_be_used_on_another_port(nginx, https_service):
@@ -223,14 +166,13 @@ def test_the_admin_can_be_used_on_another_port(nginx, https_service):
     with nginx.client(https_service, Host=host, Origin=f"https://{host}") as client:
         form = client.get("/admin/login/").text
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form)[1]
-        fields = {
-            "username": "operator",
-            "password": https_service.password,
-            "csrfmiddlewaretoken": token,
-        }
         response = client.post(
             "/admin/login/",
-            data=fields,
+            data={
+                "username": "operator",
+                "password": https_service.password,
+                "csrfmiddlewaretoken": token,
+            },
             headers={"Referer": f"https://{host}/admin/login/"},
         )
 
@@ -247,14 +189,11 @@ def test_a_redirect_to_a_long_url_passes(nginx, https_service):
 
 def test_tokens_are_not_logged(nginx, https_service):
     token = https_service.access_token
-    with nginx.client(
-        https_service,
-        **{"X-Request-ID": token, "Referer": f"https://example.com/?{token}"},
-    ) as client:
+    large = b" " * (9 * MIB)
+    headers = {"X-Request-ID": token, "Referer": f"https://example.com/?{token}"}
+    with nginx.client(https_service, **headers) as client:
         client.get("/v1/query", params={"access_token": token})
-        client.post(
-            "/v1/large", params={"access_token": token}, content=b" " * (9 * MIB)
-        )
+        client.post("/v1/large", params={"access_token": token}, content=large)
         client.get(f"/v1/bookmarks/{token}")
         client.get(f"/v1/{token.replace('_', '%5F')}")
         client.get("/v1/last")
@@ -296,14 +235,9 @@ class NginxBehindAProxy(Nginx):
 
     def documented(self):
         [directives] = blocks(section("proxies", "A proxy in front of nginx"), "nginx")
-        return (
-            super()
-            .documented()
-            .replace(
-                "listen 80;",
-                "listen 80;\n" + directives.replace("192.0.2.10", "127.0.0.4"),
-            )
-        )
+        directives = directives.replace("192.0.2.10", "127.0.0.4")
+        listen = "listen 80;"
+        return super().documented().replace(listen, f"{listen}\n{directives}")
 
 
 def test_behind_another_proxy_the_addresses_of_clients_are_counted(
@@ -318,10 +252,8 @@ def test_behind_another_proxy_the_addresses_of_clients_are_counted(
 
         first = statuses("127.0.0.4", "203.0.113.9, 198.51.100.1", 6)
         second = statuses("127.0.0.4", "203.0.113.9, 198.51.100.2", 1)
-        past_the_proxy = [
-            *statuses("127.0.0.6", "198.51.100.3", 5),
-            *statuses("127.0.0.6", "198.51.100.4", 1),
-        ]
+        past_the_proxy = statuses("127.0.0.6", "198.51.100.3", 5)
+        past_the_proxy += statuses("127.0.0.6", "198.51.100.4", 1)
 
     assert first == [401] * 5 + [429]
     assert second == [401]
@@ -329,7 +261,13 @@ def test_behind_another_proxy_the_addresses_of_clients_are_counted(
 
 
 class NginxForSeveralHosts(Nginx):
-    """Nginx with the documented hosts, of which only the second is reached."""
+    """Nginx with the documented hosts, of which the first is at ``first_port``,
+    where nothing listens by default.
+    """
+
+    def __init__(self, folder, address, first_port=None):
+        self.first_port = first_port or free_port()
+        super().__init__(folder, address)
 
     def documented(self):
         [upstreams] = blocks(section("scaling", "Several hosts"), "nginx")
@@ -337,14 +275,13 @@ class NginxForSeveralHosts(Nginx):
         return start + upstreams + rest[rest.index("server {\n    listen") :]
 
     def replacements(self, address, bulk_address):
-        unreachable = f"127.0.0.1:{free_port()}"
         replacements = super().replacements(address, bulk_address)
         del replacements["server 127.0.0.1:8000;"]
         del replacements["server 127.0.0.1:8001;"]
         return {
             **replacements,
-            "10.0.0.11:8000": unreachable,
-            "10.0.0.11:8001": unreachable,
+            "10.0.0.11:8000": f"127.0.0.1:{self.first_port}",
+            "10.0.0.11:8001": f"127.0.0.1:{free_port()}",
             "10.0.0.12:8000": address,
             "10.0.0.12:8001": bulk_address,
         }
@@ -360,19 +297,6 @@ def test_a_host_that_cannot_be_reached_is_not_noticed(https_service, tmp_path, p
         statuses = [client.get(path).status_code for _ in range(4)]
 
     assert statuses == [200] * 4
-
-
-class NginxWithAFailingHost(NginxForSeveralHosts):
-    """Nginx with two hosts, of which the first one is at ``failing_port``."""
-
-    def __init__(self, folder, address, failing_port):
-        self.failing_port = failing_port
-        super().__init__(folder, address)
-
-    def replacements(self, address, bulk_address):
-        replacements = super().replacements(address, bulk_address)
-        replacements["10.0.0.11:8000"] = f"127.0.0.1:{self.failing_port}"
-        return replacements
 
 
 @contextmanager
@@ -405,11 +329,10 @@ def failing_host():
 def test_a_post_goes_to_another_host_after_a_failure_if_it_may_be_repeated(
     https_service, tmp_path, path, body, status
 ):
+    address = f"127.0.0.1:{https_service.port}"
     with (
         failing_host() as (failing_port, requests),
-        NginxWithAFailingHost(
-            tmp_path, f"127.0.0.1:{https_service.port}", failing_port
-        ) as nginx,
+        NginxForSeveralHosts(tmp_path, address, failing_port) as nginx,
         nginx.client(https_service) as client,
     ):
         response = client.post(path, json=body)

@@ -52,15 +52,7 @@ def proxy(request, behind_tls, tmp_path_factory):
         yield running
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "X-Forwarded-Proto",
-        "X_Forwarded_Proto",
-        "X-Forwarded_Proto",
-        "x_forwarded-proto",
-    ],
-)
+@pytest.mark.parametrize("name", ["X-Forwarded-Proto", "X_Forwarded_Proto"])
 def test_a_client_without_tls_cannot_claim_it(proxy, name):
     request = (
         "GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nConnection: "
@@ -80,13 +72,7 @@ def test_a_client_with_tls_cannot_deny_it(proxy, behind_tls, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "address"),
-    [
-        ("X-Forwarded-For", 5),
-        ("X_Forwarded_For", 6),
-        ("X-Forwarded_For", 7),
-        ("x_forwarded-for", 8),
-    ],
+    ("name", "address"), [("X-Forwarded-For", 5), ("X_Forwarded-For", 6)]
 )
 def test_a_forged_address_is_not_counted(proxy, behind_tls, name, address):
     # an address of its own for each proxy and name, because failures are
@@ -102,19 +88,16 @@ def test_a_forged_address_is_not_counted(proxy, behind_tls, name, address):
     assert statuses == [401] * 5 + [429] * 2
 
 
-@pytest.mark.parametrize("version", ["1.1", "2"])
-def test_a_file_of_32_mib_passes(proxy, behind_tls, tmp_path, version):
+def test_a_file_of_32_mib_passes(proxy, behind_tls, tmp_path):
     # Lines of spaces are skipped. Longer lines take less time than many short
     # ones.
     bookmark = b'{"url": "https://example.com/file"}'.ljust(1023) + b"\n"
     blank_lines = (b" " * 1023 + b"\n") * (32 * 1024 - 1)
     file = bookmark + blank_lines
 
-    passed = proxy.curl(
-        "/v1/imports", version, file_headers(behind_tls), tmp_path, file
-    )
+    passed = proxy.curl("/v1/imports", "2", file_headers(behind_tls), tmp_path, file)
 
-    assert passed[:2] == (version, "200")
+    assert passed[:2] == ("2", "200")
 
 
 def test_a_file_of_over_33_mib_is_refused_in_json(proxy, behind_tls, tmp_path):
@@ -175,9 +158,10 @@ def test_slow_bodies_do_not_occupy_the_service(proxy, behind_tls):
 
 
 @pytest.mark.parametrize(
-    "rest", [b"", b"x\r\n"], ids=["the end of the connection", "a malformed chunk"]
+    ("rest", "size"),
+    [(b"", 1), (b"x\r\n", 2 * MIB)],
+    ids=["the end of the connection", "a malformed chunk"],
 )
-@pytest.mark.parametrize("size", [1, 2 * MIB], ids=["small", "large"])
 def test_a_chunked_body_that_breaks_off_is_refused(proxy, behind_tls, rest, size):
     url = f"https://example.com/broken/{proxy.program}/{len(rest)}/{size}"
     chunk = (json.dumps({"url": url}) + "\n").encode().ljust(size, b"\n")
@@ -227,26 +211,6 @@ def test_query_strings_and_the_referer_are_not_logged(proxy, behind_tls):
     assert "secret" not in proxy.logged()
 
 
-@pytest.fixture(params=PROXIES, ids=[proxy.program for proxy in PROXIES])
-def proxy_without_service(request, tmp_path):
-    require(request.param.program, "openssl")
-    with request.param(tmp_path, f"127.0.0.1:{free_port()}") as running:
-        yield running
-
-
-def test_an_unreachable_service_is_answered_in_json_and_its_log_has_no_query(
-    proxy_without_service, behind_tls
-):
-    with proxy_without_service.client(behind_tls) as client:
-        response = client.get("/v1/bookmarks?access_token=secret")
-
-    assert error_code(response, response.status_code) == "service_unavailable"
-    assert response.status_code in (502, 503)
-    assert int(response.headers["Retry-After"]) > 0
-    wait_until(lambda: "/v1/bookmarks" in proxy_without_service.logged())
-    assert "secret" not in proxy_without_service.logged()
-
-
 @pytest.fixture(
     scope="module", params=PROXIES, ids=[proxy.program for proxy in PROXIES]
 )
@@ -287,8 +251,16 @@ def test_costly_calls_and_large_bodies_are_sent_to_the_second_instance(
     with proxy_of_bulk.client(behind_tls) as client:
         reached = {path for path in API_VIEWS if client.get(path).status_code < 500}
 
+        refused = client.get("/v1/token?access_token=secret")
+
     assert COSTLY_PATHS
     assert reached == COSTLY_PATHS | LARGE_PATHS
+    # The first instance cannot be reached.
+    assert refused.status_code in (502, 503)
+    assert error_code(refused, refused.status_code) == "service_unavailable"
+    assert int(refused.headers["Retry-After"]) > 0
+    wait_until(lambda: "/v1/token" in proxy_of_bulk.logged())
+    assert "secret" not in proxy_of_bulk.logged()
 
 
 @pytest.mark.parametrize(

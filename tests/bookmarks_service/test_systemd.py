@@ -29,16 +29,6 @@ UNITS = {
     "bookmarks_service-daily.timer": None,
 }
 """The units, with the additions to them."""
-SCRIPTS = (
-    "bookmarks_service-backup",
-    "bookmarks_service-manage",
-    "bookmarks_service-status",
-    "containers_daily.sh",
-    "first_calls.sh",
-    "install.sh",
-    "upgrade.sh",
-)
-
 pytestmark = pytest.mark.database_independent
 
 
@@ -51,18 +41,23 @@ def write_program(path, text):
 # The unit
 
 
-@needs("systemd-analyze")
-def test_the_unit_is_hardened(tmp_path):
-    unit = tmp_path / "bookmarks_service@web.service"
-    unit.write_text(UNIT)
-    # The exposure is a number from 0 (best) to 10, here times ten.
-    result = subprocess.run(
-        ["systemd-analyze", "security", "--offline=yes", "--threshold=15", unit],
+def systemd_analyze(*arguments):
+    return subprocess.run(
+        ["systemd-analyze", *arguments],
         capture_output=True,
         text=True,
         timeout=TIMEOUT,
         check=False,
     )
+
+
+@needs("systemd-analyze")
+def test_the_unit_is_hardened(tmp_path):
+    unit = tmp_path / "bookmarks_service@web.service"
+    unit.write_text(UNIT)
+    # The exposure is a number from 0 (best) to 10, here times ten.
+    options = ["security", "--offline=yes", "--threshold=15"]
+    result = systemd_analyze(*options, unit)
 
     assert result.returncode == 0, result.stdout + result.stderr
 
@@ -80,13 +75,8 @@ def test_systemd_knows_every_line_of_the_units(name, tmp_path):
         addition.write_text((EXAMPLES / UNITS[name]).read_text())
     # A timer needs its service.
     shutil.copy(EXAMPLES / "bookmarks_service-daily.service", tmp_path)
-    result = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", unit],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+
+    result = systemd_analyze("verify", "--man=no", unit)
 
     assert str(unit) not in result.stderr
 
@@ -145,9 +135,12 @@ def test_an_invalid_option_is_refused_before_the_server_starts():
 # The scripts
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_the_shell_can_parse_the_scripts(name):
-    subprocess.run(["sh", "-n", EXAMPLES / name], timeout=TIMEOUT, check=True)
+def test_the_shell_can_parse_the_scripts():
+    scripts = [each for each in EXAMPLES.iterdir() if each.read_bytes()[:2] == b"#!"]
+
+    assert len(scripts) >= 7
+    for script in scripts:
+        subprocess.run(["sh", "-n", script], timeout=TIMEOUT, check=True)
 
 
 def run_manage(folder, *arguments, status=0, **variables):
@@ -178,13 +171,8 @@ def test_commands_run_like_the_service(tmp_path):
     }
     assert only_commands < set(properties)
     assert set(properties) - only_commands <= set(UNIT.splitlines())
-    assert printed[-5:] == [
-        "/srv/bookmarks_service/.venv/bin/python",
-        "manage.py",
-        "create_api_token",
-        "--team",
-        "A team",
-    ]
+    command = ["/srv/bookmarks_service/.venv/bin/python", "manage.py"]
+    assert printed[-5:] == [*command, "create_api_token", "--team", "A team"]
 
 
 def test_commands_get_options_of_postgresql_and_another_folder(tmp_path):
@@ -337,13 +325,10 @@ class Installation:
         write_program(path, f"{log}\n{does}")
 
     def write_version(self, folder, version):
-        folder.mkdir(exist_ok=True)
+        examples = folder / "docs/examples"
+        self.program(examples / "bookmarks_service-manage", does=MIGRATE)
+        self.program(examples / "install.sh")
         (folder / "VERSION").write_text(version)
-        self.program(
-            folder / "docs/examples/bookmarks_service-manage",
-            does=MIGRATE,
-        )
-        self.program(folder / "docs/examples/install.sh")
         self.write_unit(folder, "")
 
     def write_unit(self, folder, text):
@@ -413,19 +398,23 @@ def test_an_upgrade_migrates_before_the_old_version_is_replaced(installation):
     assert installation.tries == [f"{new} {options}"]
 
 
+RESTART = "1.1.0 systemctl restart bookmarks_service@*"
+
+
 def test_a_new_granian_is_restarted(installation):
     _, log = installation.upgrade("1.1.0")
 
-    assert "1.1.0 systemctl restart bookmarks_service@*" in log
+    assert RESTART in log
 
 
 def test_new_options_of_the_server_restart_it(installation):
     origin = installation.folder.with_name("origin")
     installation.write_unit(origin, "Environment=GRANIAN_BACKPRESSURE=600\n")
     installation.commit(origin, "1.2.0")
+
     _, log = installation.upgrade("1.2.0", GRANIAN="2.0")
 
-    assert "1.1.0 systemctl restart bookmarks_service@*" in log
+    assert RESTART in log
 
 
 def test_an_upgrade_is_undone_by_the_former_version(installation):

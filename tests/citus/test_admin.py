@@ -89,14 +89,13 @@ def test_the_command_that_deletes_a_collection_names_the_user_group(admin_user):
     collections_with_duplicates()
     collection = Collection.objects.first()
 
+    key = str(collection.pk)
+    options = {"operator": admin_user.username, "yes": True}
+
     check_writes(
         queries_of(
             lambda: call_command(
-                "delete_object",
-                "bookmarks.Collection",
-                str(collection.pk),
-                operator=admin_user.username,
-                yes=True,
+                "delete_object", "bookmarks.Collection", key, **options
             )
         )
     )

@@ -37,13 +37,8 @@ TESTS_ON_PARTITIONS = [
     "TEST_PARTITIONS" in os.environ, reason="the database has partitions already"
 )
 def test_lists_conflicts_and_the_admin_work_on_partitions():
-    assert run_tests(
-        "tests.settings",
-        "-m",
-        "not database_independent",
-        *TESTS_ON_PARTITIONS,
-        TEST_PARTITIONS="4",
-    )
+    selected = ["-m", "not database_independent", *TESTS_ON_PARTITIONS]
+    assert run_tests("tests.settings", *selected, TEST_PARTITIONS="4")
 
 
 def names_user_group(sql, table):

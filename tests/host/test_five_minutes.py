@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.answers import error_code
 from tests.documents import blocks, section
 from tests.servers import TIMEOUT, free_port, listens, running_server
 from tests.test_packaging import wheel  # noqa: F401
@@ -111,17 +112,12 @@ def project(tmp_path_factory, wheel):  # noqa: F811
 
 
 @pytest.fixture(scope="module")
-def server_log(tmp_path_factory):
-    return tmp_path_factory.mktemp("server") / "log"
-
-
-@pytest.fixture(scope="module")
-def server(project, server_log):
+def server(project):
     """Run the documented server on a free port, and return its address."""
     port = free_port()
     with running_server(
         [*shlex.split(SERVE), "--noreload", str(port)],
-        server_log,
+        project.folder / "log",
         lambda: listens(port),
         cwd=project.folder,
         env={**project.environment, "PYTHONUNBUFFERED": "1"},
@@ -131,53 +127,44 @@ def server(project, server_log):
 
 def test_the_documented_call_has_the_documented_answer(project, server):
     text = section("plug-in", "Installation")
-    call = CALL.replace("<API_TOKEN>", project.secret).replace(
-        "http://localhost:8000", server
-    )
+    call = CALL.replace("<API_TOKEN>", project.secret)
+    call = call.replace("http://localhost:8000", server)
     [documented] = blocks(text, "json")
 
-    answer, status = project.run(
-        call.replace("curl", "curl -s -w '\n%{http_code}'", 1)
-    ).splitlines()
+    with_status = call.replace("curl", "curl -s -w '\n%{http_code}'", 1)
+    answer, status = project.run(with_status).splitlines()
 
     token = json.loads(answer)["user_group"]["token"]
-    assert json.loads(answer) == json.loads(
-        documented.replace("<USER_GROUP_TOKEN>", token)
-    )
+    expected = documented.replace("<USER_GROUP_TOKEN>", token)
+    assert json.loads(answer) == json.loads(expected)
     assert f"The response has the status {status}:" in text
 
 
-@pytest.mark.parametrize(
-    "path", ["/groups", "/groups/", "/groups/api/users/", "/links/unknown"]
-)
+@pytest.mark.parametrize("path", ["/groups", "/groups/api/users/", "/links/unknown"])
 def test_unknown_paths_are_answered_in_json(server, path):
-    response = httpx.post(server + path)
-
-    assert response.status_code == 404
-    assert response.json()["errors"][0]["code"] == "not_found"
+    assert error_code(httpx.post(server + path), 404) == "not_found"
 
 
-def test_the_documented_steps_show_no_warning(server, server_log):
-    assert "System check identified no issues" in server_log.read_text()
+def test_the_documented_steps_show_no_warning(project, server):
+    log = (project.folder / "log").read_text()
+
+    assert "System check identified no issues" in log
 
 
 def test_the_documented_steps_to_an_openapi_document_work(project):
     in_settings, in_urls, *_ = blocks(section("customize", "OpenAPI"), "python")
     project.extend(in_settings, in_urls)
 
-    project.run(
-        ".venv/bin/python manage.py spectacular --validate --fail-on-warn "
-        "--file=schema.yaml"
-    )
+    command = ".venv/bin/python manage.py spectacular --validate --fail-on-warn"
+    project.run(f"{command} --file=schema.yaml")
 
     assert "/links/v1/bookmarks:" in (project.folder / "schema.yaml").read_text()
 
 
 def test_the_documented_steps_leave_nothing_of_the_apps(project):
     """The project runs without the package."""
-    drop, forget_changes, forget, uninstall = blocks(
-        section("plug-in", "Uninstall"), "sh"
-    )
+    uninstallation = section("plug-in", "Uninstall")
+    drop, forget_changes, forget, uninstall = blocks(uninstallation, "sh")
     in_settings, in_urls = project.original
     project.run(
         f".venv/bin/python manage.py shell -c {shlex.quote(CHANGE_IN_THE_ADMIN)}"

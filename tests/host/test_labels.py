@@ -29,10 +29,8 @@ def test_no_migration_is_missing():
 
 
 def test_the_tables_have_the_labels_in_their_names():
-    assert (UserGroup._meta.db_table, Bookmark._meta.db_table) == (
-        "teams_usergroup",
-        "links_bookmark",
-    )
+    assert UserGroup._meta.db_table == "teams_usergroup"
+    assert Bookmark._meta.db_table == "links_bookmark"
 
 
 def url(model, page, *args):
@@ -40,29 +38,20 @@ def url(model, page, *args):
     return reverse(name, args=args)
 
 
-@pytest.mark.parametrize("page", ["changelist", "add"])
-@pytest.mark.parametrize(
-    "model", [Team, UserGroup, ApiToken, Collection, Bookmark, AccessToken]
-)
-def test_the_admin_has_its_pages(admin_client, model, page):
-    BookmarkFactory()
-
-    assert admin_client.get(url(model, page)).status_code == 200
-
-
-def test_a_file_is_imported_in_the_admin(admin_client):
+def test_the_admin_has_its_pages_and_imports_files(admin_client):
     user_group = BookmarkFactory().user_group
-    file = SimpleUploadedFile(
-        "bookmarks.jsonl", b'{"url": "https://example.com/imported"}'
-    )
+    for model in (Team, UserGroup, ApiToken, Collection, Bookmark, AccessToken):
+        for page in ("changelist", "add"):
+            assert admin_client.get(url(model, page)).status_code == 200
 
-    admin_client.post(
-        url(Bookmark, "import"),
-        {"user_group": user_group.pk, "file": file},
-        follow=True,
-    )
+    upload(admin_client, url(Bookmark, "import"), user_group)
 
     assert user_group.bookmarks.filter(url="https://example.com/imported").exists()
+
+
+def upload(client, address, user_group):
+    file = SimpleUploadedFile("a.csv", b"url\nhttps://example.com/imported\n")
+    client.post(address, {"user_group": user_group.pk, "file": file}, follow=True)
 
 
 @pytest.fixture
@@ -84,17 +73,15 @@ def test_with_unfold_pages_fit_the_screen_and_a_token_can_be_revoked(page):
     token = ApiTokenFactory()
     group = BookmarkFactory(user_group__team=token.team).user_group
     for row in (group, token):
-        model = type(row)
-        for address in (
-            url(model, "changelist"),
-            url(model, "add"),
-            url(model, "change", row.pk),
-            url(model, "history", row.pk),
+        for name, *args in (
+            ["changelist"],
+            ["add"],
+            ["change", row.pk],
+            ["history", row.pk],
         ):
-            page.goto(address)
-            assert page.evaluate(
-                "document.documentElement.scrollWidth <= innerWidth"
-            ), address
+            page.goto(url(type(row), name, *args))
+            fits = "document.documentElement.scrollWidth <= innerWidth"
+            assert page.evaluate(fits), page.url
 
     page.goto(url(ApiToken, "change", token.pk))
     page.get_by_role("button", name="Revoke", exact=True).click()

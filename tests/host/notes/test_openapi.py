@@ -10,6 +10,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 
 from bookmarks.views import BookmarksView
+from tests.calls import operations_of
 from tests.host.notes import api_urls, urls
 from tests.host.notes.configuration import DuringTheDay
 from tests.host.notes.ratings import RatingsView
@@ -55,13 +56,8 @@ def document_at(client, path):
 @with_and_without_hooks
 def test_the_document_of_a_host_has_no_warnings(tmp_path, hooks):
     with patched_settings(hooks):
-        call_command(
-            "spectacular",
-            "--validate",
-            "--fail-on-warn",
-            "--file",
-            str(tmp_path / "schema.yml"),
-        )
+        file = str(tmp_path / "schema.yml")
+        call_command("spectacular", "--validate", "--fail-on-warn", "--file", file)
 
 
 @with_and_without_hooks
@@ -103,10 +99,8 @@ def test_a_view_that_takes_the_place_of_another_is_described_alone():
         path("v1/bookmarks", RatingsView.as_view()),
         path("", include("bookmarks.urls")),
     ]
-    hooks = {
-        **WITHOUT_HOOKS,
-        "PREPROCESSING_HOOKS": ["usergroups.api.openapi.exclude_replaced_views"],
-    }
+    hook = "usergroups.api.openapi.exclude_replaced_views"
+    hooks = {**WITHOUT_HOOKS, "PREPROCESSING_HOOKS": [hook]}
     with GENERATOR_STATS.silence():
         whole = document(hooks, patterns)
         warnings = {*GENERATOR_STATS._warn_cache, *GENERATOR_STATS._error_cache}
@@ -131,12 +125,8 @@ def test_a_view_that_takes_the_place_of_another_is_described_alone():
 def test_the_document_of_the_host_has_only_its_own_paths(client):
     own = document_at(client, "/schema/")
 
-    assert own["paths"].keys() == {
-        "/own/user-groups/",
-        "/own/problems/",
-        "/schema/",
-        "/links/schema/",
-    }
+    paths = {"/own/user-groups/", "/own/problems/", "/schema/", "/links/schema/"}
+    assert own["paths"].keys() == paths
     problem = own["components"]["schemas"]["Problem"]
     assert problem["properties"].keys() == {"isOfTheHost", "code", "success"}
 
@@ -152,9 +142,4 @@ def test_the_document_of_the_apps_is_not_changed_by_the_hooks_of_the_host(client
     # The hook of the host would make it "providedId".
     assert "provided_id" in schemas["UsergroupsUserGroup"]["properties"]
     assert {path.split("/")[1] for path in of_the_apps["paths"]} == {"groups", "links"}
-    operation_ids = {
-        operation["operationId"]
-        for methods in of_the_apps["paths"].values()
-        for operation in methods.values()
-    }
-    assert operation_ids == set(OPERATIONS)
+    assert operations_of(of_the_apps).keys() == OPERATIONS.keys()

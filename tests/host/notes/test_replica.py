@@ -53,10 +53,8 @@ def test_a_write_succeeds_although_the_replica_is_empty(api_client, user_group, 
     response = call(valid_body_of(name, user_group))
 
     assert response.status_code in (200, 201), response.content
-    assert {result["status"] for result in response.json().get("results", [])} <= {
-        200,
-        201,
-    }
+    for result in response.json().get("results", []):
+        assert result["status"] in (200, 201)
 
 
 LISTS = [
@@ -149,21 +147,12 @@ def test_the_commands_work_on_the_primary_database(primary, tmp_path):
     path = tmp_path / "bookmarks.jsonl"
     path.write_text('{"url": "https://example.com/imported", "collection": "Fresh"}\n')
     names = {"team": group.team.name, "environment": group.environment}
+    user_group = {"user_group": group.provided_id}
+    output = io.StringIO()
 
-    call_command(
-        "create_api_token", **names, stdout=io.StringIO(), stderr=io.StringIO()
-    )
-    call_command(
-        "import_bookmarks",
-        str(path),
-        **names,
-        user_group=group.provided_id,
-        stdout=io.StringIO(),
-    )
+    call_command("create_api_token", **names, stdout=output, stderr=output)
+    call_command("import_bookmarks", str(path), **names, **user_group, stdout=output)
 
     assert ApiToken.objects.using("default").get().team_id == group.team_id
-    assert (
-        Bookmark.objects.using("default")
-        .filter(collection=primary["collection"])
-        .exists()
-    )
+    imported = Bookmark.objects.using("default").exclude(pk=primary["bookmark"].pk)
+    assert imported.get().collection == primary["collection"]
