@@ -4,10 +4,9 @@ database.
 
 import os
 import re
-import subprocess
 import sys
 
-from tests.servers import TIMEOUT
+from tests.servers import run_program
 
 
 def run_tests(settings, *arguments, **variables):
@@ -22,24 +21,9 @@ def run_tests(settings, *arguments, **variables):
         environment["DATABASE_URL"] += (
             f"_nested_{os.environ.get('PYTEST_XDIST_WORKER', '')}"
         )
-    result = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            f"--ds={settings}",
-            "-q",
-            "--numprocesses=0",
-            "--hypothesis-profile=few",
-            "-p",
-            "no:cacheprovider",
-            *arguments,
-        ],
-        env={**environment, **variables},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    pytest = ["-m", "pytest", f"--ds={settings}", "-q", "--numprocesses=0"]
+    pytest += ["--hypothesis-profile=few", "-p", "no:cacheprovider"]
+    environment |= variables
+    result = run_program(sys.executable, *pytest, *arguments, env=environment)
     assert result.returncode == 0, result.stdout
     return int(re.search(r"(\d+) passed", result.stdout)[1])

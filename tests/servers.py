@@ -32,6 +32,13 @@ On Linux, the program ends when the process that started it is killed.
 """
 
 
+def run_program(*command: Any, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, and return its status and what it printed."""
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=TIMEOUT, check=False, **options
+    )
+
+
 def wait_until(condition: Callable[[], object], timeout: float = TIMEOUT) -> None:
     """Wait until ``condition()`` is true, and fail after ``timeout`` seconds."""
     end = time.monotonic() + timeout

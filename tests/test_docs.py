@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-import subprocess
 import sys
 from itertools import combinations
 
@@ -20,7 +19,7 @@ from bookmarks_service import form_sizes
 from bookmarks_service.postgresql_connections import SET_LIMITS
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.documents import ROOT, blocks, names, page, rows, section
-from tests.servers import TIMEOUT
+from tests.servers import run_program
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups import urls as usergroups_urls
 from usergroups.admin_tools.confirmations import ConfirmationForm
@@ -57,14 +56,9 @@ def run_curl(command, live_server, folder):
     Return what it prints and the status of the response.
     """
     command = command.replace("http://127.0.0.1:8000", live_server.url)
-    result = subprocess.run(
-        ["bash", "-ec", command.replace("curl ", r"curl -s -w '\n%{http_code}' ", 1)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=True,
-    )
+    with_status = command.replace("curl ", r"curl -s -w '\n%{http_code}' ", 1)
+    result = run_program("bash", "-ec", with_status, cwd=folder)
+    result.check_returncode()
     output, _, status = result.stdout.rpartition("\n")
     return output, status
 
@@ -218,16 +212,9 @@ def test_the_example_settings_pass_the_checks_for_deployment():
     script = (
         "set -a; . docs/examples/bookmarks_service.env; SECRET_KEY=$KEY; exec $CHECK"
     )
-    subprocess.run(
-        ["sh", "-ec", script],
-        env={
-            "KEY": "0123456789" * 5,
-            "CHECK": f"{sys.executable} manage.py check --deploy --fail-level WARNING",
-        },
-        cwd=ROOT,
-        timeout=TIMEOUT,
-        check=True,
-    )
+    check = f"{sys.executable} manage.py check --deploy --fail-level WARNING"
+    variables = {"KEY": "0123456789" * 5, "CHECK": check}
+    run_program("sh", "-ec", script, env=variables, cwd=ROOT).check_returncode()
 
 
 def test_all_settings_and_system_checks_of_the_apps_are_documented():

@@ -10,12 +10,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from django.template.loader import render_to_string
 from playwright.sync_api import expect
 
-from tests.admin.browser import (
-    LONG_NAMES_PK,
-    needs_chromium,
-    new_context,
-    new_page,
-)
+from tests.admin.browser import LONG_NAMES_PK, needs_chromium, new_context, new_page
 
 pytestmark = [needs_chromium, pytest.mark.database_independent]
 

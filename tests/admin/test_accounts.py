@@ -19,7 +19,7 @@ from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
 from usergroups.models import UserGroup
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database_independent, pytest.mark.django_db]
 
 ADD = reverse("admin:auth_user_add")
 LIST = reverse("admin:auth_user_changelist")

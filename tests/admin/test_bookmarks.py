@@ -10,13 +10,7 @@ import pytest
 from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
-from tests.admin.actions import (
-    confirm,
-    form_at,
-    listed,
-    open_confirmation,
-    url,
-)
+from tests.admin.actions import confirm, form_at, listed, open_confirmation, url
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.queries import concurrently
 from tests.signals import recorded

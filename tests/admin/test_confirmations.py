@@ -15,7 +15,7 @@ from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.admin_tools.confirmations import ConfirmationForm
 from usergroups.models import ApiToken, UserGroup
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database_independent, pytest.mark.django_db]
 
 MODEL = "usergroups_apitoken"
 

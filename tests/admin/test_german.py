@@ -26,7 +26,7 @@ from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory
 from usergroups.models import ApiToken, Team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database_independent, pytest.mark.django_db]
 
 
 @pytest.fixture

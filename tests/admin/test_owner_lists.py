@@ -8,11 +8,7 @@ from django.utils import timezone
 
 from tests.admin.actions import listed, url
 from tests.bookmarks.factories import AccessTokenFactory
-from tests.usergroups.factories import (
-    ApiTokenFactory,
-    TeamFactory,
-    UserGroupFactory,
-)
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.testing import hours_ago
 
 pytestmark = pytest.mark.django_db

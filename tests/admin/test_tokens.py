@@ -21,11 +21,7 @@ from tests.admin.actions import (
     url,
 )
 from tests.bookmarks.factories import AccessTokenFactory
-from tests.usergroups.factories import (
-    ApiTokenFactory,
-    TeamFactory,
-    UserGroupFactory,
-)
+from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.models import ApiToken
 from usergroups.testing import hours_ago
 from usergroups.tokens.admin import TokenAdmin

@@ -65,8 +65,7 @@ def test_json_is_shown_indented(admin_client):
 
 def test_saving_an_unchanged_form_changes_nothing(admin_client):
     user_group = UserGroupFactory(
-        properties=json.loads(EXACT["properties"]),
-        mapping=json.loads(EXACT["mapping"]),
+        properties=json.loads(EXACT["properties"]), mapping=json.loads(EXACT["mapping"])
     )
 
     save(admin_client, user_group)
@@ -123,8 +122,7 @@ tests/usergroups has the others.
 
 
 @pytest.mark.parametrize(
-    ("field", "text"),
-    [(field, text) for field, texts in BAD.items() for text in texts],
+    ("field", "text"), [(field, text) for field, texts in BAD.items() for text in texts]
 )
 def test_invalid_json_is_refused_as_in_a_call(
     admin_client, update_user_group, user_group, field, text

@@ -51,7 +51,7 @@ from django.db import connection, transaction
 
 from bookmarks.models import AccessToken, Bookmark
 from tests.benchmarks.operations import Call
-from tests.bookmarks_service.proxies import UNVERIFIED, Nginx
+from tests.bookmarks_service.nginx import UNVERIFIED, Nginx
 from tests.bookmarks_service.service import Service, empty_database
 from tests.bookmarks_service.test_several_hosts import redis_server
 from usergroups.models import ApiToken, Team, UserGroup

@@ -30,7 +30,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.bookmarks_service.proxies import Nginx
+from tests.bookmarks_service.nginx import Nginx
 from tests.bookmarks_service.service import Service, empty_database
 
 SECONDS = 5

@@ -61,7 +61,6 @@ OTHERS = ["tests/bookmarks", "tests/usergroups", "tests/api", "tests/admin"]
 BROWSERS = [
     "tests/admin/test_accessibility.py",
     "tests/admin/test_browser.py",
-    "tests/admin/test_list_layout.py",
     "tests/bookmarks/test_browser_imports.py",
 ]
 

@@ -16,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+import pytest
 from django.conf import settings
 
 from tests.documents import ROOT
@@ -24,6 +25,7 @@ from tests.servers import (
     TIMEOUT,
     free_port,
     listens,
+    run_program,
     start_server,
     stop_server,
     wait_until,
@@ -55,10 +57,7 @@ def empty_database(folder: Path) -> Iterator[str]:
 
                 result = manage("migrate", DATABASE_URL=f"{server}/{name}")
                 assert result.returncode == 0, result.stderr
-                with (
-                    psycopg.connect(f"{server}/{name}") as new,
-                    new.cursor() as cursor,
-                ):
+                with psycopg.connect(f"{server}/{name}") as new, new.cursor() as cursor:
                     partition(cursor, int(os.environ["TEST_PARTITIONS"]))
             yield f"{server}/{name}"
         finally:
@@ -80,15 +79,7 @@ def manage(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def run_python(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *args],
-        cwd=ROOT,
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    return run_program(sys.executable, *args, cwd=ROOT, env=environment(**variables))
 
 
 def documented_options() -> dict[str, str]:
@@ -334,3 +325,16 @@ class Service:
                 while received := connection.recv(65536):
                     answer += received
             return answer
+
+
+@contextmanager
+def new_service(
+    factory: pytest.TempPathFactory, name: str, **variables: str
+) -> Iterator[Service]:
+    """Run a service with a new database in a new folder."""
+    folder = factory.mktemp(name)
+    with (
+        empty_database(folder) as database_url,
+        Service(folder, database_url, **variables) as service,
+    ):
+        yield service

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from tests.benchmarks.bursts import batch, burst, post, search, update
-from tests.bookmarks_service.proxies import Nginx
-from tests.bookmarks_service.service import Service, empty_database
+from tests.bookmarks_service.nginx import Nginx
+from tests.bookmarks_service.service import new_service
 from tests.programs import require
 from tests.servers import TIMEOUT
 
@@ -21,17 +21,14 @@ throttling.MAX_WAIT = {TIMEOUT}
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bursts")
+    folder = tmp_path_factory.mktemp("settings")
     (folder / "patient.py").write_text(PATIENT)
     variables = {
         "DJANGO_SETTINGS_MODULE": "patient",
         "PYTHONPATH": str(folder),
         "GRANIAN_WORKERS": "1",
     }
-    with (
-        empty_database(folder) as database_url,
-        Service(folder, database_url, **variables) as running,
-    ):
+    with new_service(tmp_path_factory, "bursts", **variables) as running:
         yield running
 
 

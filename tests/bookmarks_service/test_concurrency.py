@@ -60,8 +60,7 @@ def test_concurrent_posts_of_one_url_make_one_bookmark(service):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "path"),
-    [("Token", "/api/token/rotate"), ("Bearer", "/v1/token/rotate")],
+    ("scheme", "path"), [("Token", "/api/token/rotate"), ("Bearer", "/v1/token/rotate")]
 )
 @pytest.mark.parametrize(
     ("grace", "refused"),

@@ -10,7 +10,6 @@ import re
 import shutil
 import socketserver
 import ssl
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -25,7 +24,7 @@ from compose_spec import PyCompose
 from tests.bookmarks_service.service import documented_options
 from tests.documents import ROOT, blocks, names, page, section
 from tests.programs import find, require
-from tests.servers import free_port, wait_until
+from tests.servers import free_port, run_program, wait_until
 
 pytestmark = pytest.mark.database_independent
 
@@ -43,14 +42,7 @@ def documented(*words):
 
 def run(command, folder, **options):
     """Run shell commands until one fails, and return their output."""
-    result = subprocess.run(
-        ["sh", "-ec", command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
+    result = run_program("sh", "-ec", command, cwd=folder, **options)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -83,13 +75,7 @@ class NotReady(BaseHTTPRequestHandler):
 
 
 def test_the_linter_accepts_the_dockerfile():
-    result = subprocess.run(
-        [find("hadolint"), "Dockerfile"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run_program(find("hadolint"), "Dockerfile", cwd=ROOT)
 
     assert result.returncode == 0, result.stdout
 
@@ -122,9 +108,7 @@ def test_only_a_ready_service_is_healthy():
     with socketserver.TCPServer(("127.0.0.1", 0), NotReady) as server:
         Thread(target=server.handle_request).start()
         code = command[-1].replace("8000", str(server.server_address[1]))
-        result = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
-        )
+        result = run_program(sys.executable, "-c", code)
 
     assert command[:3] == ("CMD", "python", "-c")
     assert "HTTP Error 503" in result.stderr
@@ -204,13 +188,8 @@ def run_daily_work(folder, **variables):
     docker.write_text('#!/bin/sh\necho "$*"\ncase $* in *"$FAILS"*) exit 1; esac\n')
     docker.chmod(0o755)
     path = f"{folder}:{os.environ['PATH']}"
-    return subprocess.run(
-        ["sh", examples / "containers_daily.sh"],
-        env={"PATH": path, "FAILS": "nothing", **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    variables = {"PATH": path, "FAILS": "nothing", **variables}
+    return run_program("sh", examples / "containers_daily.sh", env=variables)
 
 
 def test_the_daily_work_of_containers_backs_up_and_cleans(tmp_path):
@@ -285,8 +264,7 @@ class Containers:
 @pytest.fixture(scope="module")
 def containers(tmp_path_factory):
     """Follow the document up to the first call, but without an operator."""
-    answers = ["sh", "-c", "docker compose version && docker info"]
-    if subprocess.run(answers, capture_output=True, check=False).returncode:
+    if run_program("sh", "-c", "docker compose version && docker info").returncode:
         pytest.skip("No Docker daemon answers, or there is no Docker Compose.")
     containers = Containers(tmp_path_factory.mktemp("containers"))
     start = re.sub(".*createsuperuser\n", "", documented("createsuperuser"))
@@ -297,8 +275,7 @@ def containers(tmp_path_factory):
         yield containers
     finally:
         containers.run("docker compose down --volumes --timeout 1")
-        remove = ["docker", "image", "rm", containers.image]
-        subprocess.run(remove, check=False, capture_output=True)
+        run_program("docker", "image", "rm", containers.image)
 
 
 def test_the_documented_containers_serve_calls_and_exports(containers):
@@ -309,8 +286,7 @@ def test_the_documented_containers_serve_calls_and_exports(containers):
 
 
 def test_an_invalid_setting_ends_a_container_with_one_line(containers):
-    command = ["docker", "run", "--rm", containers.image]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = run_program("docker", "run", "--rm", containers.image)
 
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith("Set SECRET_KEY to a long random string")

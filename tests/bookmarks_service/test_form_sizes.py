@@ -19,11 +19,7 @@ def post(client, url_name, size):
     )
 
 
-ANONYMOUS = {
-    "login": 64 * KIB,
-    "index": 64 * KIB,
-    "usergroups_usergroup_add": 64 * KIB,
-}
+ANONYMOUS = {"login": 64 * KIB, "index": 64 * KIB, "usergroups_usergroup_add": 64 * KIB}
 OPERATORS = {
     "auth_user_add": 2560 * KIB,
     "usergroups_team_changelist": 2560 * KIB,

@@ -22,6 +22,7 @@ import pytest
 from tests.calls import CALLS, operations_of, with_answers
 from tests.operations import ANSWERED_IN_JSON, OPERATIONS
 from tests.programs import PATH, needs
+from tests.servers import run_program
 
 pytestmark = pytest.mark.database_independent
 
@@ -48,14 +49,7 @@ def run(folder, *command):
 
     Fail with this output if the command fails.
     """
-    result = subprocess.run(
-        command,
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run_program(*command, cwd=folder, env=ENVIRONMENT)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -75,15 +69,8 @@ def node_modules(request):
         fcntl.flock(lock, fcntl.LOCK_EX)  # the tests run in several processes
         if not (folder / "installed").exists():
             shutil.copy(PACKAGES, folder)
-            run(
-                folder,
-                "npm",
-                "install",
-                "--no-package-lock",
-                "--ignore-scripts",
-                "--no-audit",
-                "--no-fund",
-            )
+            options = ["--no-package-lock", "--ignore-scripts"]
+            run(folder, "npm", "install", *options, "--no-audit", "--no-fund")
             (folder / "installed").touch()
     return folder / "node_modules"
 
@@ -91,14 +78,8 @@ def node_modules(request):
 def test_a_linter_finds_nothing(node_modules, document_file):
     redocly = node_modules / ".bin/redocly"
 
-    found = run(
-        document_file.parent,
-        redocly,
-        "lint",
-        "--extends=recommended",
-        "--format=json",
-        document_file,
-    )
+    options = ["--extends=recommended", "--format=json"]
+    found = run(document_file.parent, redocly, "lint", *options, document_file)
 
     assert json.loads(found)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}
 
@@ -136,28 +117,21 @@ def openapi_generator(tmp_path_factory, older_document):
     long for three languages as for one.
     """
     folder = tmp_path_factory.mktemp("openapi_generator")
-    left_out = dict.fromkeys(
-        ["apiDocs", "modelDocs", "apiTests", "modelTests"], "false"
-    )
+    parts = ["apis", "models", "supportingFiles"]
+    left_out = ["apiDocs", "modelDocs", "apiTests", "modelTests"]
     for language in LANGUAGES:
         configuration = {
             "generatorName": language,
             "inputSpec": str(older_document),
             "outputDir": language,
             "globalProperties": {
-                "apis": "",
-                "models": "",
-                "supportingFiles": "",
-                **left_out,
+                **dict.fromkeys(parts, ""),
+                **dict.fromkeys(left_out, "false"),
             },
         }
         (folder / f"{language}.json").write_text(json.dumps(configuration))
-    run(
-        folder,
-        "openapi-generator-cli",
-        "batch",
-        *(f"{language}.json" for language in LANGUAGES),
-    )
+    files = [f"{language}.json" for language in LANGUAGES]
+    run(folder, "openapi-generator-cli", "batch", *files)
     return folder
 
 
@@ -199,24 +173,9 @@ def orval(node_modules, tmp_path, older_document):
     shutil.copy(CLIENTS / "driver.ts", tmp_path)
     programs = tmp_path / "node_modules" / ".bin"
     for kind, file in ("fetch", "client.ts"), ("zod", "schemas.ts"):
-        run(
-            tmp_path,
-            programs / "orval",
-            "--input",
-            older_document,
-            "--output",
-            file,
-            "--client",
-            kind,
-        )
-    options = [
-        "--strict",
-        "--target",
-        "es2022",
-        "--module",
-        "nodenext",
-        "--skipLibCheck",
-    ]
+        options = ["--input", older_document, "--output", file, "--client", kind]
+        run(tmp_path, programs / "orval", *options)
+    options = ["--strict", "--target=es2022", "--module=nodenext", "--skipLibCheck"]
     run(tmp_path, programs / "tsc", *options, "driver.ts")
     return tmp_path, ["node", "driver.js"]
 

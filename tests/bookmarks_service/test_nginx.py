@@ -6,21 +6,28 @@ import json
 import re
 import socket
 import socketserver
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from threading import Thread
+from urllib.parse import urlencode
 
 import pytest
 
-from tests.bookmarks_service.proxies import MIB, Nginx, received
-from tests.bookmarks_service.service import Service, empty_database
-from tests.documents import blocks, section
+from bookmarks_service.urls import urlpatterns
+from tests.answers import error_code
+from tests.bookmarks_service.nginx import MIB, Nginx, received
+from tests.bookmarks_service.service import (
+    Service,
+    empty_database,
+    new_service,
+    server_command,
+    workers_have_started,
+)
+from tests.documents import ROOT, blocks, section
 from tests.programs import needs
-from tests.servers import TIMEOUT, free_port, wait_until
+from tests.servers import TIMEOUT, free_port, start_server, wait_until
+from usergroups.api.views import BaseAPIView
 
-pytestmark = [
-    pytest.mark.database_independent,
-    needs("nginx", "openssl"),
-]
+pytestmark = [pytest.mark.database_independent, needs("nginx", "openssl")]
 
 BUFFER = 64 * 1024
 """The size of nginx's buffers for headers.
@@ -29,15 +36,14 @@ Tests just fill one: nginx may reset a connection with unread data.
 """
 
 
+SETTINGS = {"BEHIND_TLS_PROXY": "1", "SECRET_KEY": "x" * 50, "GRANIAN_WORKERS": "1"}
+
+
 @pytest.fixture(scope="module")
 def https_service(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("https_service")
-    limits = {"USERGROUPS_FAILURE_RATE": "5/day", "GRANIAN_WORKERS": "1"}
-    variables = {"BEHIND_TLS_PROXY": "1", "SECRET_KEY": "x" * 50, **limits}
-    with (
-        empty_database(folder) as database_url,
-        Service(folder, database_url, **variables) as service,
-    ):
+    """The service with two threads, which would wait for slow bodies."""
+    limits = {"USERGROUPS_FAILURE_RATE": "5/day", "GRANIAN_BLOCKING_THREADS": "2"}
+    with new_service(tmp_path_factory, "https", **SETTINGS, **limits) as service:
         yield service
 
 
@@ -134,11 +140,7 @@ def nginx_of_bulk(https_service, tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [
-        ("PUT", "/api/user"),
-        ("POST", "/v1/bookmarks"),
-        ("PATCH", "/v1/bookmarks/a"),
-    ],
+    [("PUT", "/api/user"), ("POST", "/v1/bookmarks"), ("PATCH", "/v1/bookmarks/a")],
 )
 def test_large_bodies_and_those_of_unknown_size_are_sent_to_the_second_instance(
     nginx_of_bulk, https_service, method, path
@@ -226,6 +228,264 @@ def test_the_requests_in_progress_of_an_address_are_limited(
 
     assert "Retry-After: 1" in refused
     assert other.status_code == 200
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-Proto", "X_Forwarded_Proto"])
+def test_a_client_without_tls_cannot_claim_it(nginx, name):
+    request = (
+        "GET /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nConnection: "
+        f"close\r\n{name}: https\r\n\r\n"
+    )
+
+    head, body = nginx.send(request.encode())
+
+    assert head.split()[1] == "400"
+    assert b"Use HTTPS." in body
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-Proto", "X_Forwarded_Proto"])
+def test_a_client_with_tls_cannot_deny_it(nginx, https_service, name):
+    with nginx.client(https_service, **{name: "http"}) as client:
+        assert client.get("/v1/bookmarks").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "address"), [("X-Forwarded-For", 5), ("X_Forwarded-For", 6)]
+)
+def test_a_forged_address_is_not_counted(nginx, https_service, name, address):
+    # an address of its own for each name, because failures are counted for a
+    # day
+    counted = f"127.0.0.{address}"
+    statuses = []
+    for n in range(7):
+        headers = {name: f"192.0.2.{n}", "Authorization": "Bearer x"}
+        with nginx.client(https_service, counted, **headers) as client:
+            statuses.append(client.get("/v1/bookmarks").status_code)
+
+    # https_service allows five failures per address
+    assert statuses == [401] * 5 + [429] * 2
+
+
+def test_a_file_of_32_mib_passes(nginx, https_service, tmp_path):
+    # Lines of spaces are skipped. Longer lines take less time than many short
+    # ones.
+    bookmark = b'{"url": "https://example.com/file"}'.ljust(1023) + b"\n"
+    blank_lines = (b" " * 1023 + b"\n") * (32 * 1024 - 1)
+    file = bookmark + blank_lines
+
+    passed = nginx.curl("/v1/imports", "2", file_headers(https_service), tmp_path, file)
+
+    assert passed[:2] == ("2", "200")
+
+
+def test_a_file_of_over_33_mib_is_refused_in_json(nginx, https_service, tmp_path):
+    file = b"\n" * (33 * MIB + 1)
+
+    _, status, body = nginx.curl(
+        "/v1/imports", "1.1", file_headers(https_service), tmp_path, file
+    )
+
+    assert status == "413"
+    assert json.loads(body)["errors"][0]["code"] == "payload_too_large"
+
+
+def file_headers(service):
+    return {
+        "Authorization": f"Bearer {service.access_token}",
+        "Content-Type": "application/jsonl",
+    }
+
+
+def test_a_call_of_more_than_1_mib_is_refused_in_json(nginx, https_service):
+    with nginx.client(https_service, **{"Content-Type": "application/json"}) as client:
+        refused = client.post("/v1/bookmarks", content=b" " * (MIB + 1))
+
+    assert error_code(refused, 413) == "payload_too_large"
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_a_long_url_passes(nginx, https_service, tmp_path, version):
+    url = "https://example.com/".ljust(4000, "\N{GRINNING FACE}")
+    with nginx.client(https_service) as client:
+        client.post("/v1/bookmarks", json={"url": url})
+    query = urlencode({"url": url})  # 48 kB
+    headers = {"Authorization": f"Bearer {https_service.access_token}"}
+
+    found = nginx.curl(f"/v1/bookmarks?{query}", version, headers, tmp_path)
+
+    assert found[:2] == (version, "200")
+    assert len(json.loads(found[2])["bookmarks"]) == 1
+
+
+def test_slow_bodies_do_not_occupy_the_service(nginx, https_service):
+    head = (
+        "POST /v1/bookmarks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+        f"{https_service.access_token}\r\nContent-Type: "
+        "application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    with nginx.connect() as first, nginx.connect() as second, nginx.connect() as third:
+        for connection in (first, second, third):
+            connection.sendall(head.encode())
+        with nginx.client(https_service) as client:
+            # A proxy that passes the bodies on does so before the last call.
+            statuses = [
+                client.get("/v1/bookmarks", timeout=5).status_code for _ in range(20)
+            ]
+
+    assert statuses == [200] * 20
+
+
+@pytest.mark.parametrize(
+    ("rest", "size"),
+    [(b"", 1), (b"x\r\n", 2 * MIB)],
+    ids=["the end of the connection", "a malformed chunk"],
+)
+def test_a_chunked_body_that_breaks_off_is_refused(nginx, https_service, rest, size):
+    url = f"https://example.com/broken/nginx/{len(rest)}/{size}"
+    chunk = (json.dumps({"url": url}) + "\n").encode().ljust(size, b"\n")
+    head = (
+        "POST /v1/imports HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+        f"{https_service.access_token}\r\nContent-Type: "
+        f"application/jsonl\r\nTransfer-Encoding: chunked\r\n\r\n{len(chunk):x}\r\n"
+    )
+    # The proxy may refuse the request before it has the body.
+    with nginx.connect() as connection, suppress(OSError):
+        connection.sendall(head.encode() + chunk + b"\r\n" + rest)
+        if not rest:
+            connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):  # until the proxy has given up
+            pass
+    with nginx.client(https_service, **{"Content-Type": "application/jsonl"}) as client:
+        later = client.post("/v1/imports", content=chunk.replace(b"broken", b"later"))
+        found = client.get("/v1/bookmarks", params={"url": url})
+
+    assert later.json()["report"]["created"] == 1
+    assert found.json()["bookmarks"] == []
+
+
+def test_links_have_the_host_with_its_port(nginx, https_service):
+    with nginx.client(https_service, Host="localhost:8443") as client:
+        for n in range(2):
+            client.post("/v1/bookmarks", json={"url": f"https://example.com/{n}"})
+        page = client.get("/v1/bookmarks?limit=1")
+
+    assert page.json()["next"].startswith("https://localhost:8443/v1/bookmarks?")
+
+
+def test_query_strings_and_the_referer_are_not_logged(nginx, https_service):
+    marker = "/v1/bookmarks/nginx"
+    with nginx.client(https_service, Referer="https://example.com/?secret-1") as client:
+        client.get(f"{marker}?access_token=secret-2")
+    wait_until(lambda: marker in nginx.logged())
+
+    assert "secret" not in nginx.logged()
+
+
+def api_views():
+    """Return the view of each path of the API, with "a" in place of an id."""
+    views = {}
+    for included in urlpatterns:
+        for pattern in getattr(included, "url_patterns", []):
+            view = getattr(pattern.callback, "view_class", None)
+            if view is not None and issubclass(view, BaseAPIView):
+                views["/" + str(pattern.pattern).replace("<str:id>", "a")] = view
+    return views
+
+
+def takes_more_than_1_mib(view):
+    """Return whether a body may be larger, as batches and files are."""
+    if "POST" in view.methods_with_query:
+        return True
+    return any(parser.max_size() > MIB for parser in view.parser_classes)
+
+
+API_VIEWS = api_views()
+COSTLY_PATHS = {path for path, view in API_VIEWS.items() if view.costly_methods}
+LARGE_PATHS = {path for path, view in API_VIEWS.items() if takes_more_than_1_mib(view)}
+
+
+def test_costly_calls_and_large_bodies_are_sent_to_the_second_instance(
+    nginx_of_bulk, https_service
+):
+    with nginx_of_bulk.client(https_service) as client:
+        reached = {path for path in API_VIEWS if client.get(path).status_code < 500}
+
+        refused = client.get("/v1/token?access_token=secret")
+
+    assert COSTLY_PATHS
+    assert reached == COSTLY_PATHS | LARGE_PATHS
+    # The first instance cannot be reached.
+    assert refused.status_code in (502, 503)
+    assert error_code(refused, refused.status_code) == "service_unavailable"
+    assert int(refused.headers["Retry-After"]) > 0
+    wait_until(lambda: "/v1/token" in nginx_of_bulk.logged())
+    assert "secret" not in nginx_of_bulk.logged()
+
+
+@pytest.mark.parametrize(
+    ("path", "is_bulk"),
+    [
+        ("/v1/bookmarks?q=a", True),
+        ("/v1/bookmarks?limit=1&tag=a", True),
+        ("/v1/bookmarks?url=https://example.com/?q", False),
+        ("/v1/bookmarks/batches", False),
+        ("/admin/bookmarks/bookmark/import/", True),
+        ("/admin/login/", True),
+        ("/static/admin/css/base.css", False),
+    ],
+)
+def test_searches_and_the_admin_are_sent_to_the_second_instance(
+    nginx_of_bulk, https_service, path, is_bulk
+):
+    with nginx_of_bulk.client(https_service) as client:
+        response = client.get(path)
+
+    assert (response.status_code < 500) == is_bulk
+
+
+def test_bodies_of_files_and_batches_may_exceed_1_mib(nginx, https_service):
+    with nginx.client(https_service, **{"Content-Type": "application/json"}) as client:
+        passed = {
+            path
+            for path in LARGE_PATHS
+            if client.post(path, content=b" " * (MIB + 1)).status_code != 413
+        }
+
+    assert passed == LARGE_PATHS
+
+
+class ServiceOnASocket(Service):
+    """The service on a Unix socket, which only its user and group may use."""
+
+    def start(self):
+        self.socket = self.log.with_suffix(".sock")
+        variables = {"GRANIAN_UDS": str(self.socket), "GRANIAN_UDS_PERMISSIONS": "0660"}
+        self.process = start_server(
+            server_command(self.port),
+            self.log,
+            lambda: workers_have_started(self.log) and self.socket.exists(),
+            cwd=ROOT,
+            env={**self.environment(), **variables},
+        )
+
+
+def test_the_service_can_listen_on_a_unix_socket(tmp_path):
+    variables = {**SETTINGS, "USERGROUPS_FAILURE_RATE": "1/day"}
+    with (
+        empty_database(tmp_path) as database_url,
+        ServiceOnASocket(tmp_path, database_url, **variables) as service,
+        Nginx(tmp_path, f"unix:{service.socket}") as nginx,
+    ):
+        mode = service.socket.stat().st_mode & 0o777
+        statuses = []
+        for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"):
+            with nginx.client(service, address, Authorization="Bearer x") as client:
+                statuses.append(client.get("/v1/bookmarks").status_code)
+        with nginx.client(service) as client:
+            statuses.append(client.get("/v1/bookmarks").status_code)
+
+    assert mode == 0o660
+    assert statuses == [401, 429, 401, 200]  # The address of the client is known.
 
 
 class NginxBehindAProxy(Nginx):

@@ -18,7 +18,7 @@ from bookmarks.models import AccessToken, Collection
 from bookmarks_service.management.commands import quickstart as quickstart_command
 from tests.bookmarks_service.service import manage
 from tests.documents import ROOT, blocks, section
-from tests.servers import TIMEOUT
+from tests.servers import TIMEOUT, run_program
 from usergroups.models import ApiToken, Team, UserGroup
 
 pytestmark = [pytest.mark.database_independent, pytest.mark.django_db]
@@ -123,15 +123,9 @@ def run_shell(script, service, **variables):
     """Run a script in the environment of the service, and return its status
     and the answers that it prints.
     """
-    result = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=ROOT,
-        env={**service.environment(), **variables},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    shell = ["bash", "-euo", "pipefail", "-c"]
+    variables = {**service.environment(), **variables}
+    result = run_program(*shell, script, cwd=ROOT, env=variables)
     return result.returncode, [json.loads(each) for each in result.stdout.splitlines()]
 
 

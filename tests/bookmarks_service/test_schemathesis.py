@@ -2,14 +2,13 @@
 the same calls each time.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.operations import OPERATIONS
-from tests.servers import TIMEOUT
+from tests.servers import run_program
 
 HOOKS = """
 import schemathesis
@@ -81,26 +80,17 @@ def test_schemathesis_finds_no_failure(service, tmp_path):
     (tmp_path / "schemathesis.toml").write_text(config)
     (tmp_path / "file_types.py").write_text(HOOKS)
 
-    result = subprocess.run(
-        [
-            Path(sys.executable).with_name("schemathesis"),
-            "run",
-            f"{service.base_url}/schema/",
-            "--phases",
-            "examples,coverage,fuzzing",
-            "--seed",
-            "1",
-            "--generation-deterministic",
-            "--max-examples",
-            "2",
-            "--continue-on-failure",
-            "--no-color",
-        ],
+    options = {"--phases": "examples,coverage,fuzzing", "--seed": "1"}
+    options["--max-examples"] = "2"
+    result = run_program(
+        Path(sys.executable).with_name("schemathesis"),
+        "run",
+        f"{service.base_url}/schema/",
+        "--generation-deterministic",
+        "--continue-on-failure",
+        "--no-color",
+        *(f"{name}={value}" for name, value in options.items()),
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
     )
 
     assert result.returncode == 0, result.stdout

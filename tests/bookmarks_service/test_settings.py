@@ -3,8 +3,6 @@
 import os
 import re
 import runpy
-import subprocess
-import sys
 from contextlib import closing
 from unittest.mock import patch
 
@@ -14,7 +12,7 @@ from django.db import ConnectionHandler
 from environs import EnvError
 
 from tests.answers import error_code
-from tests.bookmarks_service.service import environment, manage
+from tests.bookmarks_service.service import environment, manage, run_python
 from tests.documents import ROOT
 
 pytestmark = pytest.mark.database_independent
@@ -36,14 +34,7 @@ def load_application(first="", **variables):
     """Load the application in a new process, as a server does, after the
     statement ``first``.
     """
-    return subprocess.run(
-        [sys.executable, "-c", f"{first}\nimport bookmarks_service.wsgi"],
-        cwd=ROOT,
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_python("-c", f"{first}\nimport bookmarks_service.wsgi", **variables)
 
 
 def test_the_garbage_collector_skips_what_was_loaded_at_the_start(tmp_path):

@@ -6,19 +6,14 @@ import shutil
 import socket
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 
 import pytest
 
-from tests.bookmarks_service.service import (
-    documented_options,
-    environment,
-    run_python,
-)
+from tests.bookmarks_service.service import documented_options, run_python
 from tests.documents import ROOT, section
 from tests.programs import needs
-from tests.servers import TIMEOUT
+from tests.servers import TIMEOUT, run_program
 
 EXAMPLES = ROOT / "docs/examples"
 UNIT = (EXAMPLES / "bookmarks_service@.service").read_text()
@@ -42,13 +37,7 @@ def write_program(path, text):
 
 
 def systemd_analyze(*arguments):
-    return subprocess.run(
-        ["systemd-analyze", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    return run_program("systemd-analyze", *arguments)
 
 
 @needs("systemd-analyze")
@@ -102,13 +91,7 @@ def test_a_process_that_starts_ends_at_sigterm():
         "import bookmarks_service.wsgi\n"
         "assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\n"
     )
-    subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=environment(DEBUG="1"),
-        timeout=TIMEOUT,
-        check=True,
-    )
+    assert run_python("-c", code, DEBUG="1").returncode == 0
 
 
 def check_server(**variables):
@@ -148,15 +131,9 @@ def run_manage(folder, *arguments, status=0, **variables):
     arguments.
     """
     write_program(folder / "systemd-run", f"printf '%s\\n' \"$@\"\nexit {status}")
-    path = f"{folder}:{os.environ['PATH']}"
-    result = subprocess.run(
-        [EXAMPLES / "bookmarks_service-manage", *arguments],
-        env={"PATH": path, **variables},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    variables["PATH"] = f"{folder}:{os.environ['PATH']}"
+    script = EXAMPLES / "bookmarks_service-manage"
+    result = run_program(script, *arguments, env=variables)
     assert result.returncode == status
     return result.stdout.splitlines()
 
@@ -314,8 +291,7 @@ class Installation:
         self.write_version(origin, "1.1.0")
         self.commit(origin, "1.1.0")
         self.program(
-            self.programs / "python3",
-            'cp -r "$BOOKMARKS_SERVICE_FOLDER/.venv" .venv',
+            self.programs / "python3", 'cp -r "$BOOKMARKS_SERVICE_FOLDER/.venv" .venv'
         )
         for name in ("systemctl", "sleep", "nginx", "bookmarks_service-status"):
             self.program(self.programs / name)

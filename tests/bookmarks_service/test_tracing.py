@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.bookmarks_service.service import Service, empty_database
+from tests.bookmarks_service.service import new_service
 from tests.documents import section
 from tests.servers import wait_until
 
@@ -75,16 +75,12 @@ def service(tmp_path_factory, collector):
 
     Spans are sent after 50 ms.
     """
-    folder = tmp_path_factory.mktemp("traces")
     variables = {
         **dict(re.findall(r"(OTEL_\w+)=(\S+)", section("observability", "Traces"))),
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}",
         "OTEL_BSP_SCHEDULE_DELAY": "50",
     }
-    with (
-        empty_database(folder) as database_url,
-        Service(folder, database_url, **variables) as running,
-    ):
+    with new_service(tmp_path_factory, "traces", **variables) as running:
         yield running
 
 

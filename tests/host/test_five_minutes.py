@@ -8,7 +8,6 @@ import re
 import shlex
 import site
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +17,7 @@ import pytest
 
 from tests.answers import error_code
 from tests.documents import blocks, section
-from tests.servers import TIMEOUT, free_port, listens, running_server
+from tests.servers import free_port, listens, run_program, running_server
 from tests.test_packaging import wheel  # noqa: F401
 
 pytestmark = pytest.mark.database_independent
@@ -60,16 +59,9 @@ class Project:
 
     def run(self, commands, answers=""):
         """Run shell commands and return what they print."""
-        result = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", commands],
-            cwd=self.folder,
-            env=self.environment,
-            input=answers,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
+        shell = ["bash", "-euo", "pipefail", "-c"]
+        options = {"cwd": self.folder, "env": self.environment, "input": answers}
+        result = run_program(*shell, commands, **options)
         assert result.returncode == 0, result.stderr
         return result.stdout
 

@@ -11,17 +11,8 @@ from django.urls import reverse
 
 from bookmarks.models import Bookmark
 from tests.admin.actions import act, act_on_page, url
-from tests.bookmarks.factories import (
-    BookmarkFactory,
-    CollectionFactory,
-)
-from tests.operations import (
-    OPERATIONS,
-    READS,
-    WRITES,
-    caller,
-    valid_body_of,
-)
+from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.operations import OPERATIONS, READS, WRITES, caller, valid_body_of
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db(databases=["default", "replica"])

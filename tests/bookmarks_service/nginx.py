@@ -1,18 +1,25 @@
-"""Run proxies with their documented configurations in front of the service."""
+"""Run nginx with its documented configuration in front of the service."""
 
 import os
 import socket
 import ssl
-import subprocess
 from contextlib import contextmanager
 
 import httpx
 
 from tests.documents import ROOT
 from tests.programs import find, require
-from tests.servers import TIMEOUT, free_port, listens, start_server, stop_server
+from tests.servers import (
+    TIMEOUT,
+    free_port,
+    listens,
+    run_program,
+    start_server,
+    stop_server,
+)
 
 MIB = 1024 * 1024
+EXAMPLES = ROOT / "docs/examples"
 
 UNVERIFIED = ssl.create_default_context()
 """Accepts the certificate of the tests. One context serves all clients."""
@@ -38,17 +45,15 @@ http {{
 """A main configuration that contains the documented one."""
 
 
-class Proxy:
-    """A proxy with a documented configuration, in which addresses are
+class Nginx:
+    """Nginx with the documented configuration, in which addresses are
     replaced.
 
     ``address`` is that of the service, and ``bulk_address`` that of its second
     instance, which is the same if it is not given.
     """
 
-    program: str
-    example: str
-    options: dict[str, object] = {}
+    included = ("bookmarks_service_http.conf", "bookmarks_service_server.conf")
 
     def __init__(self, folder, address, bulk_address=None):
         self.folder = folder
@@ -58,7 +63,7 @@ class Proxy:
         self.write(self.replaced(self.documented(), address, bulk_address or address))
 
     def documented(self):
-        return (ROOT / "docs/examples" / self.example).read_text()
+        return (EXAMPLES / "bookmarks_service.conf").read_text()
 
     def make_certificate(self):
         self.key = self.folder / "tls.key"
@@ -66,9 +71,7 @@ class Proxy:
         files = ["-keyout", self.key, "-out", self.certificate]
         kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
         names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-        subprocess.run(
-            ["openssl", "req", *kind, *names, *files], check=True, capture_output=True
-        )
+        run_program("openssl", "req", *kind, *names, *files).check_returncode()
 
     def replaced(self, text, address, bulk_address):
         """Return the configuration with the addresses and files of the test."""
@@ -77,12 +80,46 @@ class Proxy:
             text = text.replace(old, new)
         return text
 
+    def replacements(self, address, bulk_address):
+        return {
+            "server 127.0.0.1:8000;": f"server {address};",
+            "server 127.0.0.1:8001;": f"server {bulk_address};",
+            "listen 80;": f"listen 127.0.0.1:{self.port};",
+            "listen [::]:80;": f"listen [::1]:{self.port};",
+            "listen 443 ssl": f"listen 127.0.0.1:{self.tls_port} ssl",
+            "listen [::]:443 ssl": f"listen [::1]:{self.tls_port} ssl",
+            "/etc/ssl/bookmarks.example.pem": str(self.certificate),
+            "/etc/ssl/bookmarks.example.key": str(self.key),
+        }
+
+    def write(self, server):
+        user = ""
+        if os.getuid() == 0:
+            # so that the worker processes may use the folder
+            user = "user root;"
+        for name in self.included:
+            text = (EXAMPLES / name).read_text()
+            (self.folder / name).write_text(
+                text.replace("/var/log/nginx", str(self.folder))
+            )
+        path = self.folder / "nginx.conf"
+        path.write_text(NGINX_CONFIGURATION.format(user=user, server=server))
+        self.command = [
+            find("nginx"),
+            "-p",
+            self.folder,
+            "-c",
+            path,
+            "-e",
+            self.folder / "error.log",
+        ]
+
     def is_ready(self):
         return listens(self.port) and listens(self.tls_port)
 
     def __enter__(self):
-        log = self.folder / f"{self.program}.log"
-        self.process = start_server(self.command, log, self.is_ready, **self.options)
+        log = self.folder / "nginx.log"
+        self.process = start_server(self.command, log, self.is_ready)
         return self
 
     def __exit__(self, *exc_info):
@@ -129,7 +166,6 @@ class Proxy:
             **headers,
         }
         transport = httpx.HTTPTransport(verify=UNVERIFIED, local_address=address)
-        # Caddy needs a name to choose a certificate.
         base_url = f"https://localhost:{self.tls_port}"
         with httpx.Client(
             transport=transport, base_url=base_url, headers=headers, timeout=TIMEOUT
@@ -155,25 +191,12 @@ class Proxy:
             # body while curl sends it may reset the connection, and curl would
             # lose the response.
             options += ["--expect100-timeout", str(TIMEOUT)]
-        result = subprocess.run(
-            [
-                "curl",
-                "--silent",
-                "--insecure",
-                f"--http{version}",
-                "--header",
-                f"@{folder}/headers",
-                *options,
-                "--output",
-                folder / "received",
-                "--write-out",
-                "%{http_version} %{http_code}",
-                f"https://localhost:{self.tls_port}{path}",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
+        options += ["--header", f"@{folder}/headers", "--output", folder / "received"]
+        options += ["--write-out", "%{http_version} %{http_code}"]
+        address = f"https://localhost:{self.tls_port}{path}"
+        version = f"--http{version}"
+        result = run_program(
+            "curl", "--silent", "--insecure", version, *options, address
         )
         return (*result.stdout.split(), (folder / "received").read_bytes())
 
@@ -185,72 +208,3 @@ def received(connection):
         answer += data
     head, _, body = answer.partition(b"\r\n\r\n")
     return head.decode(), body
-
-
-class Nginx(Proxy):
-    program = "nginx"
-    example = "bookmarks_service.conf"
-    included = ("bookmarks_service_http.conf", "bookmarks_service_server.conf")
-
-    def replacements(self, address, bulk_address):
-        return {
-            "server 127.0.0.1:8000;": f"server {address};",
-            "server 127.0.0.1:8001;": f"server {bulk_address};",
-            "listen 80;": f"listen 127.0.0.1:{self.port};",
-            "listen [::]:80;": f"listen [::1]:{self.port};",
-            "listen 443 ssl": f"listen 127.0.0.1:{self.tls_port} ssl",
-            "listen [::]:443 ssl": f"listen [::1]:{self.tls_port} ssl",
-            "/etc/ssl/bookmarks.example.pem": str(self.certificate),
-            "/etc/ssl/bookmarks.example.key": str(self.key),
-        }
-
-    def write(self, server):
-        user = ""
-        if os.getuid() == 0:
-            # so that the worker processes may use the folder
-            user = "user root;"
-        for name in self.included:
-            text = (ROOT / "docs/examples" / name).read_text()
-            (self.folder / name).write_text(
-                text.replace("/var/log/nginx", str(self.folder))
-            )
-        path = self.folder / "nginx.conf"
-        path.write_text(NGINX_CONFIGURATION.format(user=user, server=server))
-        self.command = [
-            find("nginx"),
-            "-p",
-            self.folder,
-            "-c",
-            path,
-            "-e",
-            self.folder / "error.log",
-        ]
-
-
-class Caddy(Proxy):
-    program = "caddy"
-    example = "Caddyfile"
-
-    def replacements(self, address, bulk_address):
-        return {
-            # Tests must not share the port of Caddy's own API, and other
-            # addresses with the same port may be taken.
-            "disable_redirects\n": (
-                "disable_redirects\nadmin off\ndefault_bind 127.0.0.1\n"
-            ),
-            "reverse_proxy 127.0.0.1:8000": f"reverse_proxy {address}",
-            "127.0.0.1:8001": bulk_address,
-            "http://bookmarks.example": f"http://localhost:{self.port}",
-            "https://bookmarks.example": f"https://localhost:{self.tls_port}",
-            "/etc/ssl/bookmarks.example.pem": str(self.certificate),
-            "/etc/ssl/bookmarks.example.key": str(self.key),
-        }
-
-    def write(self, text):
-        path = self.folder / "Caddyfile"
-        path.write_text(text)
-        self.command = [find("caddy"), "run", "--config", path]
-        home = str(self.folder)
-        self.options = {
-            "env": {"HOME": home, "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}
-        }
