@@ -59,10 +59,8 @@ SLOW = (
     "tests/bookmarks/test_file_costs",
     "tests/bookmarks/test_fuzz_files",
     # thousands of rows, and all migrations
-    "tests/admin/test_csv_lists.py::test_the_file_has_at_most",
     "tests/admin/test_lists.py::test_a_search_reads_only",
-    "tests/admin/test_lists.py::test_the_newest",
-    "tests/admin/test_bookmarks.py::test_thousands",
+    "tests/admin/test_lists.py::test_pages_take",
     "tests/test_migrations",
 )
 """The beginnings of the node ids of the tests that take seconds, because of

@@ -66,17 +66,6 @@ def test_a_new_account_can_log_in_and_has_its_role(admin_client, role):
     assert client.get(INDEX).status_code == 200
 
 
-def test_permissions_and_dates_are_under_advanced(admin_client, admin_user):
-    page = admin_client.get(change_url(admin_user)).content.decode()
-
-    first, advanced = page.split("Advanced", 1)
-    for name in ("is_staff", "is_superuser", "user_permissions", "last_login"):
-        assert f"field-{name}" not in first
-        assert f"field-{name}" in advanced
-    for name in ("first_name", "email", "groups", "is_active", "password_link"):
-        assert f"field-{name}" in first
-
-
 def test_the_list_shows_the_role(admin_client, admin_user, role):
     admin_user.groups.add(role)
 

@@ -214,25 +214,6 @@ def test_no_token_is_rotated_if_the_rotation_fails(admin_client):
     assert not LogEntry.objects.exists()
 
 
-def test_a_confirmation_takes_the_same_queries_for_few_and_for_many_tokens(
-    admin_client,
-):
-    tokens = ApiTokenFactory.create_batch(30)
-    for token in tokens:
-        token.rotate(timedelta(hours=1))
-
-    confirmation = (open_confirmation, admin_client, MODEL, "revoke")
-    few = queries_of(*confirmation, tokens[0])
-    many = queries_of(*confirmation, *tokens)
-    page = open_confirmation(admin_client, MODEL, "revoke", *tokens).content.decode()
-
-    assert len(few) == len(many)
-    # The others are listed on demand.
-    first, _, others = page.partition("<details><summary>and 10 more</summary>")
-    assert first.count("· Rotated ·") == 20
-    assert others.count("· Rotated ·") == 10
-
-
 def test_the_confirmation_tells_who_owns_and_who_uses_the_token(admin_client):
     token = ApiTokenFactory(
         name="CI",

@@ -21,7 +21,6 @@ from tests.admin.actions import (
     shown_form,
     url,
 )
-from tests.bookmarks.factories import BookmarkFactory
 from tests.queries import queries_of
 from tests.signals import recorded
 from tests.usergroups.factories import TeamFactory, UserGroupFactory
@@ -202,16 +201,6 @@ def test_a_token_is_rotated_after_confirmation(admin_client, caplog):
         assert token not in stored + caplog.text
 
 
-def test_the_deletion_page_counts_dependent_rows_without_listing_them(admin_client):
-    user_group = UserGroupFactory()
-    BookmarkFactory.create_batch(3, user_group=user_group)
-
-    page = admin_client.get(url("usergroups_usergroup_delete", user_group.pk))
-
-    assert "Bookmarks: 3" in page.content.decode()
-    assert "https://example.com" not in page.content.decode()
-
-
 def test_json_is_shown_without_permission_to_change(client):
     user_group = UserGroupFactory(properties={"<b>": {"a": 1}}, mapping={"40": "a"})
     allow_only(client, "usergroups_usergroup", "view")
@@ -308,13 +297,6 @@ def test_the_name_to_type_is_escaped(admin_client):
 
     assert "type “&lt;img src=&quot;x&quot;&gt;”." in page
     assert str(team) not in page
-
-
-def test_the_buttons_of_irreversible_actions_are_marked(admin_client, user_group):
-    page = admin_client.get(url("usergroups_usergroup_change", user_group.pk))
-
-    marked = r'class="button irreversible" form="object-actions" [^>]*value="(\w+)"'
-    assert re.findall(marked, page.content.decode()) == ["rotate_token"]
 
 
 def test_several_teams_are_not_deleted_at_once(admin_client):

@@ -1,7 +1,9 @@
 import pytest
 
 from tests.api.conftest import any_operation, valid_body  # noqa: F401
+from tests.bookmarks_service.postgresql import Cluster
 from tests.bookmarks_service.service import Service, empty_database
+from tests.programs import require
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +20,14 @@ def service(tmp_path_factory):
         empty_database(folder) as database_url,
         Service(folder, database_url, **variables) as running,
     ):
+        yield running
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Yield a PostgreSQL server that a test can stop and configure."""
+    require("postgres")
+    with Cluster() as running:
         yield running
 
 

@@ -3,22 +3,23 @@ asking for a password.
 """
 
 import base64
-import hashlib
 import json
 import time
 from contextlib import contextmanager
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from urllib.parse import parse_qs, urlencode, urlsplit
-from uuid import uuid4
 
 from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
 CLIENT_ID = "bookmarks"
 CLIENT_SECRET = "the-secret-of-the-client"
+CODE = "an-authorization-code"
 
 KEYS = {"RS256": RSAKey.generate_key(2048), "ES256": ECKey.generate_key("P-256")}
+
 ANNA = {"sub": "4711", "name": "Anna Schmidt", "email": "anna@example.com"}
 
 
@@ -30,22 +31,14 @@ class Provider:
 
     def __init__(self, issuer):
         self.issuer = issuer
-        # the parameters of the sign-in for which each authorization code was
-        # issued
-        self.codes = {}
         self.requests = []  # the last part of the path of each request
         self.released = Event()  # is set unless requests hang
         self.reset()
 
     def reset(self):
-        """Let Anna sign in without roles."""
-        self.userinfo = dict(ANNA)
-        self.roles = []
+        """Let Anna sign in as an operator."""
+        self.userinfo = {**ANNA, "roles": ["Operators"]}
         self.algorithm = "RS256"
-        # the error with which a sign-in is refused
-        self.error = None
-        # the path to which no request is answered
-        self.hanging_path = None
         # values that replace those of the metadata and of the ID token
         self.metadata = {}
         self.id_token = {}
@@ -53,11 +46,6 @@ class Provider:
         self.responses = {}
         self.requests.clear()
         self.released.set()
-
-    def hang(self, path):
-        """Respond to no request for this path until ``reset()``."""
-        self.hanging_path = path
-        self.released.clear()
 
     def get_configuration(self):
         paths = {
@@ -67,66 +55,41 @@ class Provider:
             "jwks_uri": "keys",
         }
         urls = {name: f"{self.issuer}/{path}" for name, path in paths.items()}
-        return {
-            "issuer": self.issuer,
-            **urls,
-            "scopes_supported": ["openid"],
-            **self.metadata,
-        }
+        return {"issuer": self.issuer, **urls, **self.metadata}
 
     def authorize(self, query):
         """Return the address to which the browser is redirected."""
-        parameters = {"state": query["state"]}
-        if self.error:
-            parameters["error"] = self.error
-        else:
-            code = uuid4().hex
-            self.codes[code] = query
-            parameters["code"] = code
+        self.nonce = query["nonce"]
+        self.challenge = query["code_challenge"]
+        parameters = {"state": query["state"], "code": CODE}
         return f"{query['redirect_uri']}?{urlencode(parameters)}"
 
-    def get_token(self, form, authorization):
-        """Check what a provider checks, and return the token response, or None
-        to refuse.
-        """
-        query = self.codes.pop(form["code"], None)
-        challenge = base64.urlsafe_b64encode(
-            hashlib.sha256(form["code_verifier"].encode()).digest()
-        ).rstrip(b"=")
-        if (
-            query is None
-            or query["code_challenge"] != challenge.decode()
-            or query["code_challenge_method"] != "S256"
-        ):
+    def get_token(self, form):
+        """Return the token response, or None if PKCE fails."""
+        digest = sha256(form["code_verifier"].encode()).digest()
+        if self.challenge != base64.urlsafe_b64encode(digest).decode().rstrip("="):
             return None
-        credentials = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
-        if (
-            form["redirect_uri"] != query["redirect_uri"]
-            or authorization != f"Basic {credentials}"
-        ):
-            return None
-        return {
-            "access_token": "an-access-token",
-            "token_type": "Bearer",
-            "id_token": self.signed_id_token(query["nonce"]),
-        }
-
-    def signed_id_token(self, nonce):
         now = int(time.time())
         claims = {
             "iss": self.issuer,
             "sub": self.userinfo["sub"],
             "aud": CLIENT_ID,
-            "nonce": nonce,
+            "nonce": self.nonce,
             "iat": now,
             "exp": now + 60,
             **self.id_token,
         }
         name = "ES256" if self.algorithm == "ES256" else "RS256"
         header = {"alg": self.algorithm, "kid": name}
-        return jws.serialize_compact(
+        id_token = jws.serialize_compact(
             header, json.dumps(claims), KEYS[name], algorithms=[self.algorithm]
         )
+        token = {"access_token": "an-access-token", "token_type": "Bearer"}
+        return {**token, "id_token": id_token}
+
+    def get_keys(self):
+        keys = [key.as_dict(kid=name, use="sig") for name, key in KEYS.items()]
+        return {"keys": keys}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -138,38 +101,29 @@ class Handler(BaseHTTPRequestHandler):
 
     def respond(self, text):
         provider = self.server.provider
-        path = urlsplit(self.path).path.rpartition("/")[2]
         parameters = {name: value for name, [value] in parse_qs(text).items()}
+        path = urlsplit(self.path).path.rpartition("/")[2]
         provider.requests.append(path)
-        if path == provider.hanging_path:
-            provider.released.wait()
+        provider.released.wait()
         if path == "authorize":
             self.answer(302, None, Location=provider.authorize(parameters))
             return
         create_document = {
             "openid-configuration": provider.get_configuration,
-            "token": lambda: provider.get_token(
-                parameters, self.headers["Authorization"]
-            ),
-            "userinfo": lambda: {**provider.userinfo, "roles": provider.roles},
-            "keys": lambda: {
-                "keys": [key.as_dict(kid=name, use="sig") for name, key in KEYS.items()]
-            },
+            "token": lambda: provider.get_token(parameters),
+            "userinfo": lambda: provider.userinfo,
+            "keys": provider.get_keys,
         }[path]
         document = create_document()
-        status = 400
-        if document:
-            status = 200
+        status = 200 if document else 400
         self.answer(*provider.responses.get(path, (status, document)))
 
     def answer(self, status, document, **headers):
         body = json.dumps(document).encode()
         self.send_response(status)
-        for name, value in {
-            "Content-Type": "application/json",
-            "Content-Length": str(len(body)),
-            **headers,
-        }.items():
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -183,11 +137,9 @@ def identity_provider():
     """Run a provider and yield it."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        server.provider = Provider(
-            f"http://127.0.0.1:{server.server_port}/realms/company"
-        )
-        thread = Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+        issuer = f"http://127.0.0.1:{server.server_port}/realms/company"
+        server.provider = Provider(issuer)
+        Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield server.provider
         finally:

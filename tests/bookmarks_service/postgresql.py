@@ -68,33 +68,21 @@ class Cluster(Daemon):
 
     def __init__(self) -> None:
         super().__init__()
-        self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
+        self.url = self.url_of("postgres")
+
+    def url_of(self, database: str) -> str:
+        return f"postgres://postgres@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
         self.give_away_files()
         data = self.folder / "data"
         if not data.exists():
-            creation = [
-                find("initdb"),
-                "--auth=trust",
-                "--username=postgres",
-                "--encoding=UTF8",
-                "--no-sync",
-                "-D",
-                data,
-            ]
+            options = ["--auth=trust", "--username=postgres", "--encoding=UTF8"]
+            creation = [find("initdb"), *options, "--no-sync", "-D", data]
             subprocess.run(creation, check=True, capture_output=True, **UNPRIVILEGED)
         settings = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
-        command = [
-            find("postgres"),
-            "-D",
-            data,
-            "-p",
-            str(self.port),
-            "-k",
-            self.folder,
-            *settings,
-        ]
+        files = ["-D", data, "-k", self.folder]
+        command = [find("postgres"), *files, "-p", str(self.port), *settings]
         self.process = start_server(
             command, self.folder / "log", self.accepts_connections, **UNPRIVILEGED
         )
@@ -144,16 +132,16 @@ class Cluster(Daemon):
         and wait until all are gone.
         """
         others = (
-            "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> "
-            "pg_backend_pid()"
+            "FROM pg_stat_activity WHERE backend_type = 'client backend' "
+            "AND pid <> pg_backend_pid()"
         )
         with self.connect() as connection:
             connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
-            wait_until(
-                lambda: (
-                    connection.execute(f"SELECT count(*) {others}").fetchone()[0] == 0
-                )
-            )
+
+            def are_gone() -> bool:
+                return not connection.execute(f"SELECT {others}").fetchall()
+
+            wait_until(are_gone)
 
 
 class Pooler(Daemon):

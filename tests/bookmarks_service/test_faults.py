@@ -17,9 +17,7 @@ import httpx
 import pytest
 
 from tests.answers import error_code
-from tests.bookmarks_service.postgresql import Cluster
 from tests.bookmarks_service.service import Service
-from tests.programs import require
 from tests.servers import wait_until
 
 pytestmark = pytest.mark.database_independent
@@ -48,14 +46,6 @@ def list_bookmarks(service):
 
 
 # PostgreSQL
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Yield a PostgreSQL server that a test can stop and configure."""
-    require("postgres")
-    with Cluster() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

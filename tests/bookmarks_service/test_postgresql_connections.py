@@ -1,5 +1,5 @@
 """How the server sets up its connections to PostgreSQL, directly and behind
-PgBouncer in transaction mode.
+PgBouncer in transaction mode, and which encoding a database must have.
 
 tests/host/test_same_bytes.py compares the responses of the service with and
 without PgBouncer.
@@ -17,12 +17,11 @@ from bookmarks_service import postgresql_connections
 from bookmarks_service.postgresql_connections import set_up
 from tests.bookmarks_service.postgresql import (
     POOL_SIZE,
-    Cluster,
     Pooler,
     needs_pgbouncer,
     needs_postgresql,
 )
-from tests.bookmarks_service.service import Service
+from tests.bookmarks_service.service import Service, manage
 from tests.documents import blocks, section
 
 pytestmark = [
@@ -33,24 +32,21 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with Cluster() as running:
-        running.execute("CREATE DATABASE limited")
-        running.execute("ALTER DATABASE limited SET lock_timeout = '20s'")
-        yield running
+def limited(cluster):
+    """Create a database that has a limit of its own."""
+    cluster.execute("CREATE DATABASE limited")
+    cluster.execute("ALTER DATABASE limited SET lock_timeout = '20s'")
 
 
 @pytest.fixture
-def connect(cluster):
+def connect(cluster, limited):
     """Return a function that opens a Django connection to a database, without
     calling ``set_up()``.
     """
     with ExitStack() as stack:
 
         def connect(name):
-            database = dj_database_url.parse(
-                cluster.url.removesuffix("postgres") + name
-            )
+            database = dj_database_url.parse(cluster.url_of(name))
             connection = ConnectionHandler({"default": database})["default"]
             connection.connect()
             stack.callback(connection.close)
@@ -114,6 +110,24 @@ def test_a_connection_without_limits_is_not_kept(connect, monkeypatch):
     assert connection.connection is None
 
 
+@pytest.mark.parametrize(
+    "command", [["migrate"], ["check", "--database=default"]], ids=" ".join
+)
+def test_a_database_in_sql_ascii_is_refused(cluster, command):
+    """Debian creates such databases if the environment has no locale."""
+    cluster.execute("DROP DATABASE IF EXISTS ascii")
+    cluster.execute(
+        "CREATE DATABASE ascii TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"
+    )
+
+    result = manage(*command, DATABASE_URL=cluster.url_of("ascii"))
+
+    assert result.returncode == 1
+    problem = "The encoding of the database 'default' is not UTF8."
+    assert f"(usergroups.E006) {problem}" in result.stderr
+    assert "createdb --encoding=UTF8 --template=template0" in result.stderr
+
+
 # Behind PgBouncer
 
 
@@ -140,9 +154,7 @@ def test_calls_leave_nothing_in_the_sessions_of_a_pooler(cluster, tmp_path):
     """
     cluster.execute("CREATE ROLE bookmarks LOGIN")
     cluster.execute("CREATE DATABASE bookmarks OWNER bookmarks")
-    url = cluster.url.replace("postgres@", "bookmarks@").replace(
-        "/postgres", "/bookmarks"
-    )
+    url = cluster.url_of("bookmarks").replace("postgres@", "bookmarks@")
     [limits] = blocks(section("scaling", "Behind PgBouncer"), "sql")
 
     with (
