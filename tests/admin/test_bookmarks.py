@@ -81,6 +81,7 @@ def test_a_bookmark_is_moved_only_within_its_group(admin_client):
 
     admin_client.post(address, {"collection": own.pk})
     assert Bookmark.objects.get().collection == own
+    assert Event.objects.get().changes == {"collection": [None, str(own)]}
 
 
 def test_a_collection_that_a_caller_changed_after_the_form_was_opened_is_kept_and_validated(

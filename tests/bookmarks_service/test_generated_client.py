@@ -175,8 +175,8 @@ def orval(node_modules, tmp_path, older_document):
     for kind, file in ("fetch", "client.ts"), ("zod", "schemas.ts"):
         options = ["--input", older_document, "--output", file, "--client", kind]
         run(tmp_path, programs / "orval", *options)
-    options = ["--strict", "--target=es2022", "--module=nodenext", "--skipLibCheck"]
-    run(tmp_path, programs / "tsc", *options, "driver.ts")
+    options = ["--target", "es2022", "--module", "nodenext", "--skipLibCheck"]
+    run(tmp_path, programs / "tsc", "--strict", *options, "driver.ts")
     return tmp_path, ["node", "driver.js"]
 
 

@@ -250,7 +250,7 @@ def test_a_client_with_tls_cannot_deny_it(nginx, https_service, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "address"), [("X-Forwarded-For", 5), ("X_Forwarded-For", 6)]
+    ("name", "address"), [("X-Forwarded-For", 8), ("X_Forwarded-For", 9)]
 )
 def test_a_forged_address_is_not_counted(nginx, https_service, name, address):
     # an address of its own for each name, because failures are counted for a
