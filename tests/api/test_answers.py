@@ -144,6 +144,29 @@ def test_the_last_of_duplicate_keys_wins(operation, valid_body):
     assert response.status_code in (200, 201)
 
 
+# 400: batches
+
+LISTS = {
+    name: field
+    for name, operation in OPERATIONS.items()
+    for field, value in (operation.body or {}).items()
+    if isinstance(value, list) and field != "tags"
+}
+"""The field with the items, for each batch and for the lookup."""
+
+
+@pytest.mark.database_independent
+@pytest.mark.parametrize("operation", LISTS, indirect=True)
+def test_a_batch_takes_a_list_of_at_most_1000_items(operation, valid_body, request):
+    field = LISTS[request.node.callspec.params["operation"]]
+    del valid_body[field]
+    invalid = {"null": None, "not_a_list": "x", "max_length": ["x"] * 1001}
+
+    assert errors(operation(valid_body)) == [(field, "required")]
+    for code, value in invalid.items():
+        assert errors(operation({**valid_body, field: value})) == [(field, code)]
+
+
 # 405
 
 

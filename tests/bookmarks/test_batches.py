@@ -464,30 +464,6 @@ def test_a_lookup_that_finds_too_many_ids_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("value", "code"),
-    [(None, "null"), ("x", "not_a_list"), (["x"] * 1001, "max_length")],
-)
-@pytest.mark.parametrize(
-    ("url_name", "valid"),
-    [
-        ("bookmarks-batch", {"bookmarks": []}),
-        ("bookmarks-batch-delete", {"ids": []}),
-        ("bookmarks-batch-move", {"ids": [], "collection": None}),
-        ("bookmarks-lookup", {"urls": []}),
-    ],
-)
-def test_invalid_lists_are_refused(call_bookmarks, url_name, valid, value, code):
-    field, *others = valid
-    without = dict.fromkeys(others)
-
-    invalid = call_bookmarks("POST", url_name, body={**without, field: value})
-    missing = call_bookmarks("POST", url_name, body=without)
-
-    assert errors(invalid) == [(field, code)]
-    assert errors(missing) == [(field, "required")]
-
-
-@pytest.mark.parametrize(
     ("url_name", "others"),
     [("bookmarks-batch-delete", {}), ("bookmarks-batch-move", {"collection": None})],
 )

@@ -53,20 +53,21 @@ def test_a_new_collection_needs_a_name(call_bookmarks):
 
 
 def test_a_duplicate_name_is_a_conflict(call_bookmarks, collection):
+    # not the first collection of the user group
     other = CollectionFactory(user_group=collection.user_group)
     CollectionFactory(name="Of another group")
+    name = {"name": other.name}
 
-    name = {"name": collection.name}
     answers = [
         call_bookmarks("POST", "collections", body=name),
-        call_bookmarks("PATCH", "collection", other.pk, body=name),
+        call_bookmarks("PATCH", "collection", collection.pk, body=name),
     ]
     of_another_group = {"name": "Of another group"}
 
     for response in answers:
         assert errors(response, 409) == [("name", "already_exists")]
-        assert response.json()["errors"][0]["existing"] == str(collection.pk)
-        location = reverse("bookmarks:collection", args=[collection.pk])
+        assert response.json()["errors"][0]["existing"] == str(other.pk)
+        location = reverse("bookmarks:collection", args=[other.pk])
         assert response["Location"] == location
     new = call_bookmarks("POST", "collections", body=of_another_group)
     assert new.status_code == 201

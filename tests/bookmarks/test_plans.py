@@ -376,7 +376,7 @@ def statements_with_keys(user_group):
     }
 
 
-@pytest.mark.parametrize("others", [0, 5000], ids=["empty", "of others"])
+@pytest.mark.parametrize("others", [0, 2000], ids=["empty", "of others"])
 def test_statements_with_keys_read_an_owner_once_with_old_statistics(
     user_group, others
 ):
@@ -388,7 +388,7 @@ def test_statements_with_keys_read_an_owner_once_with_old_statistics(
     fill_owner(other, others)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE bookmarks_bookmark, usergroups_usergroup")
-    fill_owner(user_group, 5000)
+    fill_owner(user_group, 2000)
     read = {}
     for name, call in statements_with_keys(user_group).items():
         statements = [sql for sql in queries_of(call) if "DELETE" not in sql]
@@ -399,7 +399,7 @@ def test_statements_with_keys_read_an_owner_once_with_old_statistics(
             if f'FROM "{table}"' in sql
         ]
 
-    assert {name: max(rows) for name, rows in read.items() if max(rows) > 5010} == {}
+    assert {name: max(rows) for name, rows in read.items() if max(rows) > 2010} == {}
 
 
 def fill_owner(user_group, number):

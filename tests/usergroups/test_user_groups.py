@@ -438,22 +438,6 @@ def test_unknown_groups_of_a_batch_take_one_statement(call_usergroups):
 # Validation of batches
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        ({}, "required"),
-        ({"user_groups": None}, "null"),
-        ({"user_groups": {}}, "not_a_list"),
-        ({"user_groups": "text"}, "not_a_list"),
-        ({"user_groups": [{}] * 1001}, "max_length"),
-    ],
-)
-def test_invalid_batches_are_refused(call_usergroups, body, code):
-    assert errors(call_usergroups("POST", "users-batch", body)) == [
-        ("user_groups", code)
-    ]
-
-
 def test_a_batch_takes_few_statements(call_usergroups, user_group):
     existing = UserGroupFactory.create_batch(400, team=user_group.team)
     ids = [group.provided_id for group in existing]
