@@ -38,6 +38,7 @@ from usergroups.api.serializers import (
     Envelope,
     Examples,
     FailureSerializer,
+    Validated,
 )
 from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
@@ -311,8 +312,7 @@ class BookmarkListQuery(PageQuery):
         ),
     )
 
-    @classmethod
-    def condition(cls, name: str, value: Any) -> Q:
+    def condition(self, name: str, value: Any) -> Q:
         if name == "url":
             return Q(url_digest=value.digest)
         if name == "q":
@@ -348,7 +348,7 @@ class BookmarkItemSerializer(BookmarkCreateSerializer):
     )
     if_match = IfMatchField()
 
-    def validate(self, fields: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, fields: Validated) -> Validated:
         """Refuse tags beside changes of the tags."""
         if "tags" in fields and fields.keys() & {"tags_add", "tags_remove"}:
             text = "Send either `tags` or `tags_add` and `tags_remove`."
@@ -508,17 +508,12 @@ class TagListQuery(PageQuery):
         help_text="Only tags that begin with this text, ignoring letter case.",
     )
 
-    @staticmethod
-    def key_from_text(text: str, /) -> str:
-        return text
-
-    @classmethod
-    def condition(cls, name: str, value: Any) -> Q:
+    def condition(self, name: str, value: Any) -> Q:
         """Return the condition that a bookmark has such a tag."""
         return has_tag_with_prefix(value)
 
-    def validate(self, query: dict[str, Any]) -> dict[str, Any]:
-        return {**super().validate(query), "order": Order.OLDEST}
+    def validate(self, query: Validated) -> Validated:
+        return {**query, "order": Order.OLDEST}
 
 
 class TagListEnvelope(PageEnvelope):
@@ -736,7 +731,7 @@ class NewAccessTokenSerializer(AnySerializer):
         ),
     )
 
-    def validate(self, fields: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, fields: Validated) -> Validated:
         """Replace ``expires_in`` by the dates of the token."""
         if "expires_in" in fields:
             now = timezone.now()
@@ -811,10 +806,7 @@ class IssuedAccessTokenEnvelope(Envelope):
 
 
 class AccessTokenListQuery(UserGroupIdQuery, PageQuery):
-    key_from_text = staticmethod(bytes.fromhex)
-
-    @classmethod
-    def condition(cls, name: str, value: Any) -> Q:
+    def condition(self, name: str, value: Any) -> Q:
         if name == "provided_id":
             # The list is that of the user group.
             return Q()
@@ -837,7 +829,6 @@ class TeamAccessTokenSerializer(AccessTokenSerializer):
 
 
 class TeamAccessTokenListQuery(PageQuery):
-    key_from_text = staticmethod(bytes.fromhex)
     expires_before = TimestampField(
         required=False,
         help_text=(

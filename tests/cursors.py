@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from django.urls import resolve, reverse
 
-from usergroups.api.pagination import Cursor
+from usergroups.api.pagination import Cursor, identity_of
 from usergroups.models import UserGroup
 
 
@@ -16,9 +16,13 @@ def list_identity(url_name, user_group, query):
     if url_name.startswith("bookmarks:"):
         owner = (UserGroup, user_group.pk)
     view_class = resolve(reverse(url_name)).func.view_class
-    view = SimpleNamespace(owner_of_list=owner)
-    serializer = view_class.request_serializers["GET"](context={"view": view})
-    return serializer.identity(serializer.to_internal_value(query))
+    serializer = view_class.request_serializers["GET"]()
+    view = SimpleNamespace(
+        owner_of_list=owner,
+        list_query=serializer,
+        validated_data=serializer.to_internal_value(query),
+    )
+    return identity_of(view)
 
 
 def cursor_text(url_name, user_group, query, time, key, *, backwards=False, until=None):

@@ -12,6 +12,7 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from . import signals
+from .api.throttling import Deadline, TimeLimitExceeded
 from .db.announcements import announce, announce_update
 from .db.bounded_reads import size_of_results
 from .db.cascades import MAX_DELETED, TooManyDependants, retry_deletion
@@ -32,6 +33,9 @@ LARGE_FIELDS = ("mapping", "properties")
 
 UNIQUE_FIELDS = ["team", "environment", "provided_id"]
 UPDATABLE_FIELDS = ["name", "mapping", "properties", "updated_at"]
+
+MAX_TOGETHER = 100
+"""The number of user groups that a batch deletes in one transaction."""
 
 
 def name_begins_with(text: str) -> Exact:
@@ -265,9 +269,32 @@ class UserGroupManager(WritingManager["UserGroup"]):
         key = self._key(provided_id, scope)
         groups.filter(**key)._delete_version(versions)
 
+    def delete_each(
+        self, provided_ids: Sequence[str], scope: Scope, deadline: Deadline
+    ) -> list[bool | Exception]:
+        """Delete the groups with these ids. Return True for each, or why it has
+        not been deleted.
+
+        A transaction deletes up to MAX_TOGETHER groups, which takes a fraction
+        of the time of one for each.
+        """
+        existing = self.existing_ids(provided_ids, scope)
+        # each id once
+        to_delete = [each for each in dict.fromkeys(provided_ids) if each in existing]
+        outcomes: dict[str, bool | Exception] = {}
+        for start in range(0, len(to_delete), MAX_TOGETHER):
+            chunk = to_delete[start : start + MAX_TOGETHER]
+            deleted = set()
+            if not deadline.has_passed():
+                deleted = self.delete_together(chunk, scope)
+            for each in chunk:
+                is_deleted = each in deleted
+                outcomes[each] = is_deleted or self._delete_one(each, scope, deadline)
+        return [outcomes.pop(each, self.model.DoesNotExist()) for each in provided_ids]
+
     def delete_together(self, provided_ids: Sequence[str], scope: Scope) -> set[str]:
-        """Delete the groups with these ids in one transaction, which takes a
-        fraction of the time of one for each, and return their ids.
+        """Delete the groups with these ids in one transaction, and return their
+        ids.
 
         They have one event. Delete nothing if they have many dependants, or if
         the host project keeps one of them from being deleted.
@@ -277,6 +304,22 @@ class UserGroupManager(WritingManager["UserGroup"]):
             return retry_deletion(groups._delete_together, groups.db)
         except (TooManyDependants, ProtectedError, RestrictedError):
             return set()
+
+    def _delete_one(
+        self, provided_id: str, scope: Scope, deadline: Deadline
+    ) -> bool | Exception:
+        if deadline.has_passed():
+            return TimeLimitExceeded()
+        try:
+            self.delete_by_provided_id(provided_id, scope)
+        except (
+            self.model.DoesNotExist,
+            TooManyDependants,
+            ProtectedError,
+            RestrictedError,
+        ) as error:
+            return error
+        return True
 
     def get_or_add(
         self, provided_id: str, scope: Scope, fields: Mapping[str, object]
@@ -315,7 +358,7 @@ class UserGroupManager(WritingManager["UserGroup"]):
 
     def require_versions(
         self, items: Sequence[Mapping[str, Any]], scope: Scope
-    ) -> list[Mapping[str, Any] | Modified]:
+    ) -> list[Mapping[str, object] | Modified]:
         """Return the items as ``upsert`` takes them, with Modified in place of
         each whose ``if_match`` is not the ``updated_at`` of its group.
 

@@ -1,7 +1,7 @@
 """The serializers of the user group operations."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -27,7 +27,13 @@ from .api.fields import (
     TimestampField,
 )
 from .api.pagination import DELETED, PageEnvelope, PageQuery
-from .api.serializers import Envelope, Examples, SerializerClass, open_enumeration
+from .api.serializers import (
+    Envelope,
+    Examples,
+    SerializerClass,
+    Validated,
+    open_enumeration,
+)
 from .deletion_log import UserGroupDeletion, oldest_recorded_time
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
@@ -59,7 +65,7 @@ class DataSourceField(TextField):
 
     default_error_messages = {"invalid": _("Not a string or an integer.")}
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         super().__init__(max_length=MAX_DATA_SOURCE_LENGTH, **kwargs)
 
 
@@ -117,7 +123,7 @@ class UserGroupIdSerializer(serializers.Serializer[None]):
 
     user_group_id = TextField(**ID)
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: Validated) -> Validated:
         """Take ``provided_id``, the name in answers, for ``user_group_id``."""
         if "provided_id" in data:
             same = {"user_group_id": data["provided_id"], **data}
@@ -125,8 +131,7 @@ class UserGroupIdSerializer(serializers.Serializer[None]):
                 detail = "This is not the `user_group_id`."
                 raise serializers.ValidationError({"provided_id": [detail]})
             data = same
-        fields: dict[str, Any] = super().to_internal_value(data)
-        return fields
+        return cast(Validated, super().to_internal_value(data))
 
 
 class UserGroupIdQuery(serializers.Serializer[None]):
@@ -264,7 +269,6 @@ class ApiTokenEnvelope(TokenEnvelope):
 class UserGroupListQuery(PageQuery):
     examples = {"name": "Example"}
 
-    key_from_text = staticmethod(str)
     updated_since = TimestampField(
         required=False,
         help_text=(
@@ -281,8 +285,7 @@ class UserGroupListQuery(PageQuery):
         ),
     )
 
-    @classmethod
-    def condition(cls, name: str, value: Any) -> Q:
+    def condition(self, name: str, value: Any) -> Q:
         if name == "name":
             return Q(name_begins_with(value))
         return super().condition(name, value)
@@ -305,11 +308,11 @@ class DeletionListQuery(PageQuery):
     def time_field(self, query: Mapping[str, object]) -> str:
         return DELETED
 
-    def validate(self, query: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, query: Validated) -> Validated:
         """Raise TooOld if not all deletions since then are recorded."""
         if query["since"] < oldest_recorded_time():
             raise TooOld
-        return super().validate(query)
+        return query
 
 
 class UserGroupDeletionSerializer(serializers.Serializer[UserGroupDeletion]):

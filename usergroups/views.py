@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from django.db.models import ProtectedError, QuerySet, RestrictedError
+from django.db.models import QuerySet
 from django.utils.encoding import escape_uri_path
 from django.utils.http import urlencode
 from drf_spectacular.utils import extend_schema_view
@@ -14,8 +14,7 @@ from .api.batches import require_small_results, valid_items, with_outcomes
 from .api.pagination import CREATED, UPDATED, KeysetPagination
 from .api.parsers import BatchParser
 from .api.preconditions import PreconditionFailed, accepted_versions
-from .api.serializers import AnySerializer, Envelope
-from .api.throttling import TimeLimitExceeded
+from .api.serializers import AnySerializer, Envelope, Validated
 from .api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
 from .authentication import ApiTokenAuthentication
 from .db.cascades import TooManyDependants
@@ -184,6 +183,7 @@ class ResolveView(UserGroupObjectMixin):
 
 class UserGroupPagination(KeysetPagination):
     key = "provided_id"
+    key_from_text = str
     size = StoredSize(*LARGE_FIELDS)
 
     # A search reads the names, which are short, and counts only rows.
@@ -219,14 +219,14 @@ class UserGroupBatchView(BatchMixin, ApiTokenView):
     list_name = "user_groups"
     parser_classes = [BatchParser]
 
-    def perform_batch(self, items: list[Any]) -> list[object]:
+    def perform_batch(self, items: list[Validated]) -> list[object]:
         using = UserGroup.objects.for_write().db
         is_conditional = any("if_match" in item for item in items)
         return retry_on_conflict(
             lambda: self.store(items), using, atomic=is_conditional
         )
 
-    def store(self, items: list[Any]) -> list[object]:
+    def store(self, items: list[Validated]) -> list[object]:
         scope = self.token.scope
         checked = UserGroup.objects.require_versions(items, scope)
         valid = valid_items(checked)
@@ -244,10 +244,6 @@ class UserGroupBatchView(BatchMixin, ApiTokenView):
         }
 
 
-MAX_TOGETHER = 100
-"""The number of user groups that a batch deletes in one transaction."""
-
-
 @extend_schema_view(post=openapi.delete_user_groups)
 class UserGroupBatchDeletionView(BatchMixin, ApiTokenView):
     request_serializers = {"POST": serializers.UserGroupIdsSerializer}
@@ -255,34 +251,5 @@ class UserGroupBatchDeletionView(BatchMixin, ApiTokenView):
     list_name = "user_group_ids"
 
     def perform_batch(self, items: list[str]) -> list[bool | Exception]:
-        existing = UserGroup.objects.existing_ids(items, self.token.scope)
-        # each id once
-        to_delete = [each for each in dict.fromkeys(items) if each in existing]
-        outcomes: dict[str, bool | Exception] = {}
-        for start in range(0, len(to_delete), MAX_TOGETHER):
-            chunk = to_delete[start : start + MAX_TOGETHER]
-            deleted = set()
-            if not self.request.deadline.has_passed():
-                deleted = UserGroup.objects.delete_together(chunk, self.token.scope)
-            for provided_id in chunk:
-                is_deleted = provided_id in deleted
-                outcomes[provided_id] = is_deleted or self.delete_item(provided_id)
-        return [outcomes.pop(each, UserGroup.DoesNotExist()) for each in items]
-
-    def delete_item(self, provided_id: str) -> bool | Exception:
-        """Delete a user group in a transaction of its own.
-
-        Return True, or why it has not been deleted.
-        """
-        if self.request.deadline.has_passed():
-            return TimeLimitExceeded()
-        try:
-            UserGroup.objects.delete_by_provided_id(provided_id, self.token.scope)
-        except (
-            UserGroup.DoesNotExist,
-            TooManyDependants,
-            ProtectedError,
-            RestrictedError,
-        ) as error:
-            return error
-        return True
+        deadline = self.request.deadline
+        return UserGroup.objects.delete_each(items, self.token.scope, deadline)

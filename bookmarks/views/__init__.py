@@ -8,6 +8,8 @@ from .access_tokens import (
     AccessTokenBatchView,
     AccessTokenDetailView,
     AccessTokensView,
+    DescribeAccessTokenView,
+    RotateAccessTokenView,
     TeamAccessTokensView,
 )
 from .batches import (
@@ -16,12 +18,9 @@ from .batches import (
     BookmarkBatchView,
     BookmarkLookupView,
 )
-from .bookmarks import BookmarksView, BookmarkView
+from .bookmarks import BookmarksView, BookmarkView, DeletionsView
 from .collections import CollectionsView, CollectionView
-from .deletions import DeletionsView
-from .exports import ExportView
-from .imports import ImportView
-from .own_token import DescribeAccessTokenView, RotateAccessTokenView
+from .files import ExportView, ImportView
 from .tags import TagRenameView, TagsView
 
 __all__ = [

@@ -17,7 +17,7 @@ from bookmarks.owned_rows import Duplicate, parse_public_id
 from bookmarks.serializers import BookmarkSerializer, CollectionSerializer
 from usergroups.api.preconditions import PreconditionFailed, accepted_versions
 from usergroups.api.serializers import AnySerializer
-from usergroups.api.views import ObjectMixin
+from usergroups.api.views import SELECTION, ObjectMixin, is_overridden
 from usergroups.db.cascades import TooManyDependants
 from usergroups.db.versions import Modified
 from usergroups.models import UserGroup
@@ -137,7 +137,7 @@ class PublicIdMixin(ObjectMixin, AccessTokenView):
     def find_object(self) -> Bookmark | Collection:
         public_id = self.kwargs["id"]
         found: Bookmark | Collection | None
-        if self.selects_objects():
+        if is_overridden(type(self), SELECTION):
             key = parse_public_id(public_id)
             found = self.get_queryset().filter(pk=key).first()
         else:

@@ -1,4 +1,6 @@
-"""The operations on the access tokens of user groups."""
+"""The operations on the access tokens of user groups, and of an access token on
+itself.
+"""
 
 from typing import Any, cast
 
@@ -17,12 +19,16 @@ from usergroups.api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Revocation, TokenQuerySet, TooManyTokens
+from usergroups.tokens.views import RotateTokenView
 from usergroups.user_group_errors import UserGroupNotFound
 from usergroups.views import ApiTokenView
+
+from .access_token_view import AccessTokenView
 
 
 class AccessTokenPagination(KeysetPagination):
     key = "digest"
+    key_from_text = bytes.fromhex
 
     # A search reads times, and counts only rows.
     searched = {CREATED: ["expires_before"]}
@@ -113,11 +119,11 @@ class AccessTokenBatchView(BatchMixin, ApiTokenView):
     response_serializers = {"POST": serializers.AccessTokenBatchEnvelope}
     list_name = "user_group_ids"
 
-    def perform_batch(self, items: list[str], **fields: Any) -> list[object]:
+    def perform_batch(self, items: list[str], **fields: object) -> list[object]:
         using = AccessToken.objects.for_write().db
         return retry_on_conflict(lambda: self.issue(items, fields), using)
 
-    def issue(self, ids: list[str], fields: dict[str, Any]) -> list[object]:
+    def issue(self, ids: list[str], fields: dict[str, object]) -> list[object]:
         """Issue the tokens of the user groups that exist.
 
         Raises IntegrityError if one of them has been deleted meanwhile.
@@ -165,3 +171,19 @@ class TeamAccessTokensView(ListMixin, ApiTokenView):
         tokens = AccessToken.objects.filter(**self.token.scope)
         tokens = tokens.with_lineage().select_related("user_group")
         return tokens.defer("user_group__mapping", "user_group__properties")
+
+
+class DescribeAccessTokenView(AccessTokenView):
+    response_serializers = {"GET": serializers.DescribedAccessTokenEnvelope}
+    # loaded for the user group in the response
+    large_owner_fields = {"GET": ("properties",), "HEAD": ("properties",)}
+
+    @openapi.get_access_token
+    def get(self, request: Request) -> Response:
+        token = self.token_with_lineage()
+        return self.respond({"token": token, "user_group": self.user_group})
+
+
+@extend_schema_view(post=openapi.rotate_access_token)
+class RotateAccessTokenView(RotateTokenView, AccessTokenView):
+    pass

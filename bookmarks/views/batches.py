@@ -20,6 +20,7 @@ from usergroups.api.batches import (
     with_outcomes,
 )
 from usergroups.api.parsers import BatchParser
+from usergroups.api.serializers import Validated
 from usergroups.api.views import BatchMixin
 from usergroups.db.retry import retry_on_conflict
 
@@ -35,14 +36,16 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
     large_owner_fields = {"POST": ("properties",)}
     parser_classes = [BatchParser]
 
-    def perform_batch(self, items: list[Any], update: bool = False) -> list[object]:
+    def perform_batch(
+        self, items: list[Validated], update: bool = False
+    ) -> list[object]:
         using = Bookmark.objects.for_write().db
         is_relative = any(item.keys() & RELATIVE for item in items)
         return retry_on_conflict(
             lambda: self.store(items, update), using, atomic=is_relative
         )
 
-    def store(self, items: list[Any], update: bool) -> list[object]:
+    def store(self, items: list[Validated], update: bool) -> list[object]:
         """Store the items whose collections exist.
 
         Raises IntegrityError if a collection has been deleted meanwhile.
@@ -82,7 +85,9 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
             return error
         return item
 
-    def with_collections(self, items: list[Any]) -> list[BookmarkFields | Exception]:
+    def with_collections(
+        self, items: list[Validated]
+    ) -> list[BookmarkFields | Exception]:
         """Return the items with collections in place of their ids, and an
         exception for each whose collection does not exist.
 
@@ -166,7 +171,7 @@ class BookmarkLookupView(BatchMixin, BookmarkAPIView):
         TooManyFound: bookmark_errors.TooManyBookmarksFound,
     }
 
-    def perform_batch(self, items: list[Any]) -> list[list[UUID]]:
+    def perform_batch(self, items: list[str]) -> list[list[UUID]]:
         return Bookmark.objects.find_by_urls(self.user_group, items)
 
     def result(self, outcome: list[UUID]) -> Result:

@@ -1,11 +1,13 @@
-"""The operations on bookmarks."""
+"""The operations on bookmarks, and the list of deletions."""
 
 from collections.abc import Mapping
 
+from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
 from drf_spectacular.utils import extend_schema_view
 
 from bookmarks import openapi, serializers
+from bookmarks.deletion_log import Deletion
 from bookmarks.models import Bookmark
 from bookmarks.querysets.bulk_writes import SIZE
 from bookmarks.search import WITHOUT_INDEX, searched_size
@@ -14,7 +16,7 @@ from usergroups.api.requests import APIRequest
 from usergroups.api.serializers import AnySerializer, Envelope
 from usergroups.api.views import CreateMixin, ListMixin
 
-from .access_token_view import BookmarkAPIView, PublicIdMixin
+from .access_token_view import AccessTokenView, BookmarkAPIView, PublicIdMixin
 
 
 class BookmarkPagination(KeysetPagination):
@@ -72,3 +74,14 @@ class BookmarkView(PublicIdMixin, BookmarkAPIView):
         "PATCH": serializers.BookmarkEnvelope,
         "DELETE": Envelope,
     }
+
+
+@extend_schema_view(get=openapi.list_deletions)
+class DeletionsView(ListMixin, AccessTokenView):
+    request_serializers = {"GET": serializers.BookmarkDeletionListQuery}
+    response_serializers = {"GET": serializers.DeletionListEnvelope}
+    serializer_class = serializers.DeletionSerializer
+    list_name = "deletions"
+
+    def get_queryset(self) -> QuerySet[Deletion]:
+        return Deletion.objects.filter(user_group=self.user_group)

@@ -27,6 +27,8 @@ The ends of a list have other times, before and after all tags.
 class TagPagination(KeysetPagination):
     """Orders tags by their names, in any letter case."""
 
+    key_from_text = str
+
     def read(
         self, queryset: QuerySet[Any], view: ListMixin, limit: int
     ) -> tuple[list[Any], Position | None]:

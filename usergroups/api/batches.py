@@ -207,7 +207,7 @@ def with_serializer(
     Both derive from one serializer. A subclass of that in the envelope, such as
     one with more details, is combined with ``serializer``.
     """
-    replaced: dict[str, Any] = {}
+    replaced: dict[str, object] = {}
     for name, field in answer().fields.items():
         if isinstance(field, ResultsField):
             result = with_serializer(field.result, serializer)

@@ -6,7 +6,7 @@ without such a view, such as middleware, calls ``failure_response``.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NotRequired, TypedDict, cast
+from typing import NotRequired, TypedDict, cast
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -22,9 +22,9 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.fields import get_error_detail
+from rest_framework.request import Request
 from rest_framework.response import Response
 
-from usergroups.db.cascades import ProtectingError
 from usergroups.db.retry import ConflictingWrite
 
 from .strict_json import CompactJSONRenderer
@@ -110,10 +110,9 @@ class Explanation(exceptions.APIException):
 
     def __init__(self, cause: Exception, detail: Detail = None) -> None:
         super().__init__(detail)
-        self.__cause__ = cause
 
 
-class Protected(Explanation):
+class Protected(exceptions.APIException):
     """Rows of the host project refer to an object that the call would delete,
     with PROTECT, RESTRICT or DO_NOTHING.
     """
@@ -121,18 +120,6 @@ class Protected(Explanation):
     status_code = 409
     default_code = "protected"
     default_detail = "Other objects refer to this one, so it cannot be deleted."
-
-    def __init__(self, cause: ProtectingError) -> None:
-        if isinstance(cause, ProtectedError):
-            rows = cause.protected_objects
-        else:
-            rows = cause.restricted_objects
-        kinds = sorted({str(row._meta.verbose_name) for row in rows})
-        detail = None
-        if kinds:
-            listed = ", ".join(kinds)
-            detail = f"Objects of these kinds prevent the deletion: {listed}."
-        super().__init__(cause, detail)
 
 
 class InvalidValues(Explanation, exceptions.ValidationError):
@@ -168,20 +155,16 @@ def find_answer(error: Exception, answers: Answers) -> Exception:
 
     The answer to its class comes before that to a base class.
     """
-    for kind in type(error).__mro__:
-        answer = answers.get(kind)
-        if answer is None:
-            continue
-        if issubclass(answer, Explanation):
-            return answer(error)
-        explained = answer()
-        # so that the log has both
-        explained.__cause__ = error
-        return explained
-    return error
+    answer = next(filter(None, map(answers.get, type(error).__mro__)), None)
+    if answer is None:
+        return error
+    explained = answer(error) if issubclass(answer, Explanation) else answer()
+    # so that the log has both
+    explained.__cause__ = error
+    return explained
 
 
-def exception_handler(exception: Exception, context: Mapping[str, Any]) -> Response:
+def exception_handler(exception: Exception, context: Mapping[str, Request]) -> Response:
     """Return an error response for an exception that a view has explained, and
     log server errors.
 
@@ -196,7 +179,7 @@ def exception_handler(exception: Exception, context: Mapping[str, Any]) -> Respo
         # The log names the error of the database, for example.
         cause = cast(Exception, error.__cause__ or exception)
         # Django's request, which has no public name in DRF
-        request: HttpRequest = context["request"]._request
+        request = context["request"]._request
         # Error trackers such as Sentry's receive this signal.
         got_request_exception.send(sender=None, request=request)
         log_response(

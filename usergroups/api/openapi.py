@@ -264,10 +264,10 @@ class OperationSchema(AutoSchema):
             parameters[number] = self._shared("parameters", name, parameter)
         responses = described["responses"]
         for status, response in responses.items():
-            self._share("headers", response["headers"])
+            headers = response["headers"]
+            for name, described_header in headers.items():
+                headers[name] = self._shared("headers", name, described_header)
             if int(status) >= 400:
-                content = response["content"]["application/json"]
-                self._share("examples", content["examples"])
                 name = f"Error{status}"
                 responses[status] = self._shared("responses", name, response)
         # one list of the codes of all operations
@@ -275,11 +275,6 @@ class OperationSchema(AutoSchema):
         self.codes.update(component.schema["x-extensible-enum"])
         component.schema = open_enumeration(ERROR_CODE, sorted(self.codes))
         return described
-
-    def _share(self, kind: str, values: Schema) -> None:
-        """Replace values, by their names, with references to components."""
-        for name, value in values.items():
-            values[name] = self._shared(kind, name, value)
 
     def _shared(self, kind: str, name: str, value: Schema) -> Schema:
         """Return a reference to a component of this kind with this value.
@@ -506,9 +501,11 @@ def exclude_replaced_views(endpoints: list[Endpoint]) -> list[Endpoint]:
     For drf-spectacular's PREPROCESSING_HOOKS. Otherwise, the document has the
     methods that a host's view does not offer.
     """
-    replaced: set[tuple[str, type]] = set()
-    for path, _, _, callback in endpoints:
-        replaced.update((path, base) for base in callback.cls.__mro__[1:])
+    replaced = {
+        (path, base)
+        for path, _, _, callback in endpoints
+        for base in callback.cls.__mro__[1:]
+    }
     return [each for each in endpoints if (each[0], each[-1].cls) not in replaced]
 
 

@@ -9,7 +9,7 @@ index supports.
 import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.core.signing import BadSignature, Signer
@@ -93,15 +93,18 @@ class Cursor(NamedTuple):
     ) -> "Cursor":
         """Return the cursor, with its key converted by ``key_from_text``.
 
-        Raises BadSignature if the text is not a cursor of this list.
+        Raises ValidationError if the text is not a cursor of this list.
         """
-        values = signer(identity).unsign_object(text)
-        time, key, backwards, until = values
+        try:
+            time, key, backwards, until = signer(identity).unsign_object(text)
+        except BadSignature:
+            detail = "Not a cursor of this list."
+            raise serializers.ValidationError({"cursor": [detail]}) from None
         until = until and datetime.fromisoformat(until)
         return cls(datetime.fromisoformat(time), key_from_text(key), backwards, until)
 
 
-PAGING = frozenset({"limit", "cursor", "order", "time_field", "identity"})
+PAGING = frozenset({"limit", "cursor", "order"})
 """What a validated PageQuery has besides filters."""
 
 LOOKUPS = {
@@ -140,13 +143,7 @@ class PageQuery(serializers.Serializer[None]):
     # The paginator describes it, with its default.
     limit = QueryIntegerField(required=False, min_value=1)
 
-    @staticmethod
-    def key_from_text(text: str, /) -> Key:
-        """Convert the key in a cursor."""
-        return UUID(text)
-
-    @classmethod
-    def condition(cls, name: str, value: Any) -> models.Q:
+    def condition(self, name: str, value: object) -> models.Q:
         """Return the condition of a filter: by default, one of LOOKUPS, or that
         the field of this name has the value.
         """
@@ -157,30 +154,6 @@ class PageQuery(serializers.Serializer[None]):
         if "updated_since" in query:
             return UPDATED
         return CREATED
-
-    def validate(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Add the ``time_field`` and the ``identity`` of the list, and decode
-        its cursor.
-        """
-        identity = self.identity(query)
-        if "cursor" in query:
-            try:
-                cursor = Cursor.decode(query["cursor"], identity, self.key_from_text)
-            except BadSignature:
-                detail = "Not a cursor of this list."
-                raise serializers.ValidationError({"cursor": [detail]}) from None
-            query = {**query, "cursor": cursor}
-        return {**query, "time_field": self.time_field(query), "identity": identity}
-
-    def identity(self, query: Mapping[str, object]) -> str:
-        """Return text that differs between owners, lists, orders and filters,
-        for validated fields.
-        """
-        same_on_all_pages = {**query, "cursor": None, "limit": None}
-        owner = self.context["view"].owner_of_list
-        identity = [type(self).__name__, owner, same_on_all_pages]
-        # Times are in UTC.
-        return json.dumps(identity, default=str, sort_keys=True)
 
 
 class PageEnvelope(Envelope):
@@ -199,6 +172,15 @@ class PageEnvelope(Envelope):
         allow_null=True,
         help_text="The value of the parameter `cursor` for the next page, or null.",
     )
+
+
+def identity_of(view: "ListMixin") -> str:
+    """Return text that differs between owners, lists, orders and filters."""
+    same_on_all_pages = {**view.validated_data, "cursor": None, "limit": None}
+    name = type(view.list_query).__name__
+    # Times are in UTC.
+    identity = [name, view.owner_of_list, same_on_all_pages]
+    return json.dumps(identity, default=str, sort_keys=True)
 
 
 MAX_SCANNED = 5_000
@@ -232,6 +214,8 @@ class KeysetPagination(BasePagination):
     max_limit = 200
     key = "id"
     """A field whose values are unique in the list."""
+    key_from_text: Callable[[str], Key] = UUID
+    """Converts the key in a cursor."""
     size: Combinable | None = None
     """The number of bytes of the large fields of a row.
 
@@ -250,16 +234,19 @@ class KeysetPagination(BasePagination):
     ) -> list[M]:
         query = view.validated_data
         self.request = request
-        self.cursor: Cursor | None = query.get("cursor")
-        self.time_field = query["time_field"]
-        self.identity = query["identity"]
+        self.time_field = view.list_query.time_field(query)
+        self.identity = identity_of(view)
+        self.cursor = None
+        if "cursor" in query:
+            key_from_text = type(self).key_from_text
+            self.cursor = Cursor.decode(query["cursor"], self.identity, key_from_text)
         backwards = self.cursor is not None and self.cursor.backwards
         oldest_first = Order(query["order"]) is Order.OLDEST
         # A page before the cursor is read in the opposite order.
         self.ascending = oldest_first != backwards
         self.until = None
         if oldest_first:
-            self.until = getattr(self.cursor, "until", None) or timezone.now()
+            self.until = (self.cursor and self.cursor.until) or timezone.now()
         limit = min(query.get("limit", self.default_limit), self.max_limit)
         items, after = self.read(queryset, view, limit)
         before = self._position_before_page(items, after)
@@ -282,7 +269,7 @@ class KeysetPagination(BasePagination):
         ordered = self._ordered(queryset)
         if not search:
             return self._select(ordered, limit, self.size)
-        found = ordered.filter(*conditions(view, search))
+        found = ordered.filter(*map(view.list_query.condition, search, search.values()))
         return self._search(ordered, found, limit, search)
 
     def links(self) -> dict[str, str | None]:
@@ -304,9 +291,8 @@ class KeysetPagination(BasePagination):
         if self.until is not None:
             rows = rows.filter(**{f"{self.time_field}__lte": self.until})
         if self.cursor is not None:
-            position = (self.cursor.time, self.cursor.key)
             comes_after = GreaterThan if self.ascending else LessThan
-            rows = self._compared(rows, position, comes_after)
+            rows = self._compared(rows, self.cursor[:2], comes_after)
         if self.ascending:
             return rows.order_by(self.time_field, self.key)
         return rows.order_by(f"-{self.time_field}", f"-{self.key}")
@@ -329,14 +315,11 @@ class KeysetPagination(BasePagination):
             return None
         if items:
             return self.position(items[0])
-        # A search found nothing in the rows that it scanned.
-        if after is not None:
-            return after
-        # The page is empty, because no row comes after the cursor. The page
-        # before it therefore begins at the end of the list.
+        # A search has found nothing in the rows that it scanned, or no row comes
+        # after the cursor: the page before it begins at the end of the list. Any
+        # key does, because no row has this time.
         last_time = LATEST if self.ascending else EARLIEST
-        # Any key does, because no row has this time.
-        return last_time, self.cursor.key
+        return after or (last_time, self.cursor.key)
 
     def _select(
         self, ordered: QuerySet[M], limit: int, size: Combinable | None
@@ -422,17 +405,8 @@ class QueryFilter(BaseFilterBackend):
         self, request: Request, queryset: QuerySet[M], view: "ListMixin"
     ) -> QuerySet[M]:
         query = view.validated_data
-        searched = view.paginator.searched.get(query["time_field"], ())
-        filters = query.keys() - PAGING - {*searched}
-        if not filters:
-            return queryset
-        return queryset.filter(*conditions(view, filters))
-
-
-def conditions(view: "ListMixin", names: Collection[str]) -> list[models.Q]:
-    """Return the conditions of the filters of the view's query with these
-    names.
-    """
-    query_class = cast(type[PageQuery], view.request_serializers["GET"])
-    query = view.validated_data
-    return [query_class.condition(name, query[name]) for name in names]
+        time_field = view.list_query.time_field(query)
+        searched = view.pagination_class.searched.get(time_field, ())
+        for name in query.keys() - PAGING - {*searched}:
+            queryset = queryset.filter(view.list_query.condition(name, query[name]))
+        return queryset

@@ -9,11 +9,12 @@ from functools import cache
 from ipaddress import IPv6Address, ip_address
 from itertools import filterfalse
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError as DjangoValidationError
+from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
@@ -68,9 +69,18 @@ PARAMETER = "parameter"
 FIELD = "field"
 
 
+class RequestToken(Protocol):
+    """What the views need of the token of a request."""
+
+    owner_key: tuple[type[Model], object]
+    """The model and the key of the owner."""
+    team_id: int
+
+
 class APIRequest(Request):
     """A request with a strict query string and a body that may be chunked."""
 
+    auth: RequestToken
     deadline: "Deadline"
     """The time at which the call must end."""
     rate_limit_headers: Mapping[str, str] = MappingProxyType({})

@@ -14,8 +14,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from functools import partial as bind
-from typing import Any, NamedTuple
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -25,6 +24,9 @@ from .errors import Failure, Problem
 
 AnySerializer = Serializer[Any]
 SerializerClass = type[AnySerializer]
+
+Validated = dict[str, Any]
+"""The validated data of a serializer, by the names of the model's fields."""
 
 Examples = Mapping[str, object]
 """Examples of the values of a serializer's fields, its attribute ``examples``."""
@@ -134,13 +136,6 @@ class FailureSerializer(serializers.Serializer[Failure]):
     errors = ProblemSerializer(many=True)  # type: ignore[assignment]
 
 
-class Pooled(NamedTuple):
-    """A serializer with the state in which it was created."""
-
-    serializer: AnySerializer
-    state: Mapping[str, object]
-
-
 class SerializerPool(threading.local):
     """The serializers of a thread that no request uses.
 
@@ -149,7 +144,7 @@ class SerializerPool(threading.local):
     """
 
     def __init__(self) -> None:
-        self._free: dict[tuple[type, bool], list[Pooled]] = defaultdict(list)
+        self._free: dict[tuple[type, bool], list[AnySerializer]] = defaultdict(list)
 
     def take(
         self,
@@ -168,20 +163,20 @@ class SerializerPool(threading.local):
             serializer = serializer_class(partial=partial)
             # Create the fields now, so that they are part of the state.
             use_plain_fields(serializer)
-            free.append(Pooled(serializer, {**vars(serializer)}))
-        pooled = free.pop()
-        endings.append(bind(self.give_back, pooled))
-        # that of DRF's argument ``context``
-        vars(pooled.serializer)["_context"] = context
-        return pooled.serializer
+            free.append(serializer)
+        taken = free.pop()
+        attributes = vars(taken)
+        state = {**attributes}
 
-    def give_back(self, pooled: Pooled) -> None:
-        """Reset a serializer that nobody uses any longer."""
-        attributes = vars(pooled.serializer)
-        attributes.clear()
-        attributes.update(pooled.state)
-        key = (type(pooled.serializer), bool(attributes["partial"]))
-        self._free[key].append(pooled)
+        def give_back() -> None:
+            attributes.clear()
+            attributes.update(state)
+            free.append(taken)
+
+        endings.append(give_back)
+        # that of DRF's argument ``context``
+        attributes["_context"] = context
+        return taken
 
 
 def use_plain_fields(field: object) -> None:

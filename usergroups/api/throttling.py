@@ -107,7 +107,14 @@ class TokenThrottle(FixedWindowThrottle):
     """
 
     scope = "token"
-    get_rate = staticmethod(conf.call_rate)
+
+    def get_rate(self) -> str | None:
+        """Return the setting or, for a subclass with another ``scope`` and
+        without a ``rate``, DRF's rate of this scope.
+        """
+        if self.scope == TokenThrottle.scope:
+            return conf.call_rate()
+        return super().get_rate()
 
     def get_cache_key(self, request: Request, view: APIView) -> str | None:
         """Return the model of the token and its chain of rotations, by which

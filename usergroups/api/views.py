@@ -55,15 +55,18 @@ from .errors import (
     exception_handler,
     find_answer,
 )
-from .pagination import KeysetPagination, QueryFilter
+from .pagination import KeysetPagination, PageQuery, QueryFilter
 from .parsers import JSONNegotiation, JSONObjectParser
 from .preconditions import etag
 from .requests import PARAMETER, APIRequest, check_fields, check_names, known_fields
-from .serializers import AnySerializer, SerializerClass, pool
+from .serializers import AnySerializer, SerializerClass, Validated, pool
 from .strict_json import CompactJSONRenderer
 from .throttling import ANY_CALLS, COSTLY_CALLS, Deadline, TokenThrottle
 
 NOT_OF_A_HOST = ("usergroups", "bookmarks", "rest_framework")
+
+SELECTION = ("get_queryset", "filter_queryset", "get_object")
+"""The methods by which a host selects objects."""
 
 
 class BaseAPIView(GenericAPIView[Any]):
@@ -89,10 +92,9 @@ class BaseAPIView(GenericAPIView[Any]):
         "queryset": "Override get_queryset().",
         "lookup_field": "Override get_object().",
         "lookup_url_kwarg": "Override get_object().",
-        **dict.fromkeys(
-            ("filter_backends", "pagination_class", "paginate_queryset"),
-            "The view has no list.",
-        ),
+        "throttle_scope": "Set the scope of a class in throttle_classes.",
+        "filter_backends": "The view has no list.",
+        "paginate_queryset": "The view has no list.",
     }
     """The attributes of DRF's views that have no effect in a subclass, each
     with a sentence that says what has.
@@ -137,39 +139,44 @@ class BaseAPIView(GenericAPIView[Any]):
         The OpenAPI document and the metrics read the attributes of a method.
         """
         super().__init_subclass__()
-        parent: Any = super(cls, cls)
+        parent = cast(type[BaseAPIView], super(cls, cls))
         if parent.request_serializers or parent.response_serializers:
             cls.refuse_closed_doors(parent)
         for name in cls.http_method_names:
             method = vars(cls).get(name)
-            overridden = getattr(super(cls, cls), name, None)
+            overridden = getattr(parent, name, None)
             if method is not None and overridden is not None:
                 method.__dict__ = {**vars(overridden), **vars(method)}
 
     @classmethod
     def refuse_closed_doors(cls, parent: "type[BaseAPIView]") -> None:
         """Raise TypeError if the class sets what has no effect in a subclass of
-        a view that has operations.
+        a view that has operations, or a class that does not derive from that of
+        the view.
         """
-        shown = parent.serializer_class
-        closed_doors = {**parent.closed_doors}
-        if shown is None:
-            closed_doors["serializer_class"] = (
-                "The view shows no objects. Set response_serializers."
-            )
-        for name, sentence in closed_doors.items():
+        for name, sentence in parent.closed_doors.items():
             if name in vars(cls):
                 raise TypeError(f"{cls.__name__}.{name} has no effect. {sentence}")
-        # A method without a serializer would fail at its first call.
-        for method in parent.request_serializers:
-            is_served = method.lower() in cls.http_method_names
-            if is_served and method not in cls.request_serializers:
-                raise TypeError(f"{cls.__name__}.request_serializers lacks {method}.")
-        own: type = cls.serializer_class or object
-        if shown is not None and not issubclass(own, shown):
+        for method, serializer in parent.request_serializers.items():
+            if method.lower() in cls.http_method_names:
+                own_serializer = cls.request_serializers.get(method)
+                name = f"request_serializers[{method}]"
+                cls.require_base(name, own_serializer, serializer)
+        for name in ("serializer_class", "pagination_class"):
+            cls.require_base(name, getattr(cls, name), getattr(parent, name))
+
+    @classmethod
+    def require_base(cls, name: str, own: type | None, base: type | None) -> None:
+        """Raise TypeError if the value of an attribute is no subclass of that of
+        the view.
+        """
+        if base is None and own is not None:
             raise TypeError(
-                f"{cls.__name__}.serializer_class must derive from {shown.__name__}."
+                f"{cls.__name__}.{name} has no effect. The view has no objects to "
+                "list or to show."
             )
+        if base is not None and not issubclass(own or object, base):
+            raise TypeError(f"{cls.__name__}.{name} must derive from {base.__name__}.")
 
     @classmethod
     def as_view(cls, **initkwargs: object) -> Any:
@@ -275,12 +282,13 @@ class BaseAPIView(GenericAPIView[Any]):
         Raises Throttled. The body has not been read yet. A costly call waits
         for that limit first, so that the other calls of its owner go on.
         """
-        token: Any = request.auth
         if self.is_costly(request):
-            COSTLY_CALLS.begin(token.team_id)
-            self.endings.append(partial(COSTLY_CALLS.end, token.team_id))
-        ANY_CALLS.begin(token.owner_key)
-        self.endings.append(partial(ANY_CALLS.end, token.owner_key))
+            team = request.auth.team_id
+            COSTLY_CALLS.begin(team)
+            self.endings.append(partial(COSTLY_CALLS.end, team))
+        owner = request.auth.owner_key
+        ANY_CALLS.begin(owner)
+        self.endings.append(partial(ANY_CALLS.end, owner))
 
     def keep_counting(self) -> Callable[[], None]:
         """Count the call after its response has begun, until the returned
@@ -336,10 +344,7 @@ class BaseAPIView(GenericAPIView[Any]):
         request, and the token with it. Otherwise, it is the same error, which
         means a bug (500): repeating the call would not help.
         """
-        if self.request.auth is None:
-            return error
-        token: Any = self.request.auth
-        model, key = token.owner_key
+        model, key = self.request.auth.owner_key
         owners = model._default_manager.using(router.db_for_write(model))
         if owners.filter(pk=key).exists():
             return error
@@ -353,7 +358,7 @@ class BaseAPIView(GenericAPIView[Any]):
         return self.serializer_class
 
     def get_serializer(
-        self, instance: Any = None, data: Any = empty, **kwargs: Any
+        self, instance: object = None, data: Any = empty, **kwargs: Any
     ) -> AnySerializer:
         """Return a serializer: with ``data``, that of the request's method, and
         otherwise that of the view's objects.
@@ -396,10 +401,9 @@ class BaseAPIView(GenericAPIView[Any]):
         return serializer
 
     @property
-    def validated_data(self) -> dict[str, Any]:
+    def validated_data(self) -> Validated:
         """The validated query parameters or body. Raises ValidationError."""
-        validated: dict[str, Any] = self.valid_serializer.validated_data
-        return validated
+        return cast(Validated, self.valid_serializer.validated_data)
 
     @cached_property
     def query_data(self) -> dict[str, str | list[str]]:
@@ -414,16 +418,14 @@ class BaseAPIView(GenericAPIView[Any]):
             known = known_fields(self.request_serializers[self.method_key])
         check_names(self.request.query_params, known, PARAMETER)
         data: dict[str, str | list[str]] = {}
-        repeated: dict[str, list[str]] = {}
         for name, values in self.request.query_params.lists():
             if isinstance(known[name], ListField):
                 data[name] = values
-            elif len(values) == 1:
-                data[name] = values[0]
-            else:
-                repeated[name] = ["The query has this parameter more than once."]
-        if repeated:
-            raise ValidationError(repeated, "repeated_parameter")
+                continue
+            if len(values) > 1:
+                detail = "The query has this parameter more than once."
+                raise ValidationError({name: [detail]}, "repeated_parameter")
+            data[name] = values[0]
         return data
 
     def get_envelope_class(self, method: str) -> SerializerClass:
@@ -467,8 +469,7 @@ class BaseAPIView(GenericAPIView[Any]):
         """The owner of the objects that the token can list, to which the
         cursors of the lists are bound.
         """
-        token: Any = self.request.auth
-        return token.owner_key
+        return self.request.auth.owner_key
 
     def has_query(self, method: str) -> bool:
         """Return whether the method's request serializer is for the query
@@ -486,6 +487,9 @@ class ListMixin(BaseAPIView):
         "queryset": "Override get_queryset().",
         "lookup_field": "The view has a list.",
         "lookup_url_kwarg": "The view has a list.",
+        "throttle_scope": "Set the scope of a class in throttle_classes.",
+        "page_size": "Set the default_limit of the pagination_class.",
+        "search_fields": "Declare a filter in request_serializers.",
         "ordering": "Lists have one order, by time.",
         "ordering_fields": "Lists have one order, by time.",
     }
@@ -495,17 +499,10 @@ class ListMixin(BaseAPIView):
     def get(self, request: Request) -> Response:
         return self.list(request)
 
-    @cached_property
-    def paginator(self) -> KeysetPagination:
-        return self.pagination_class()
-
-    @classmethod
-    def refuse_closed_doors(cls, parent: type[BaseAPIView]) -> None:
-        super().refuse_closed_doors(parent)
-        if not issubclass(cls.pagination_class or object, KeysetPagination):
-            raise TypeError(
-                f"{cls.__name__}.pagination_class must derive from that of the view."
-            )
+    @property
+    def list_query(self) -> PageQuery:
+        """The serializer of the query, after validation."""
+        return cast(PageQuery, self.valid_serializer)
 
     def list(self, request: Request) -> Response:
         objects = self.filter_queryset(self.get_queryset())
@@ -513,7 +510,8 @@ class ListMixin(BaseAPIView):
         return self.get_paginated_response(page)
 
     def get_paginated_response(self, data: object) -> Response:
-        return self.respond({self.list_name: data, **self.paginator.links()})
+        paginator = cast(KeysetPagination, self.paginator)
+        return self.respond({self.list_name: data, **paginator.links()})
 
 
 class CreateMixin(BaseAPIView):
@@ -572,23 +570,16 @@ class ObjectMixin(BaseAPIView):
         self.perform_destroy(self.check_object("perform_destroy"))
         return self.respond({})
 
-    def check_object(self, *steps: str) -> Any:
+    def check_object(self, step: str) -> object:
         """Return the object if the view's permissions have to check it, or if
-        a host selects it or overrides one of these ``steps``. Otherwise,
-        return None.
+        a host selects it or overrides this ``step``. Otherwise, return None.
 
         Raises DoesNotExist or PermissionDenied.
         """
-        if self.selects_objects(*steps) or self.has_object_permissions():
+        steps = (*SELECTION, step)
+        if is_overridden(type(self), steps) or self.has_object_permissions():
             return self.get_object()
         return None
-
-    def selects_objects(self, *steps: str) -> bool:
-        """Return whether a host has overridden the selection of objects, or
-        one of these methods.
-        """
-        names = ("get_queryset", "filter_queryset", "get_object", *steps)
-        return is_overridden(type(self), names)
 
     def get_object(self) -> Any:
         found = self.find_object()
@@ -656,13 +647,13 @@ def end_all(endings: list[Callable[[], None]]) -> None:
         end()
 
 
-def checks_objects(permission: Any) -> bool:
-    """Return whether a permission, which may be composed of others, has a
-    ``has_object_permission`` of its own.
-    """
+def checks_objects(permission: object) -> bool:
+    """Return whether a permission has a ``has_object_permission`` of its own."""
+    # That of a permission composed of others consists of theirs.
     operands = {"op1", "op2"} & vars(permission).keys()
-    if operands:
-        return any(checks_objects(getattr(permission, name)) for name in operands)
+    parts = [getattr(permission, name) for name in operands]
+    if parts:
+        return any(map(checks_objects, parts))
     checks = getattr(type(permission), "has_object_permission", None)
     return checks is not BasePermission.has_object_permission
 
@@ -670,5 +661,5 @@ def checks_objects(permission: Any) -> bool:
 @cache
 def is_overridden(view: type[BaseAPIView], names: tuple[str, ...]) -> bool:
     """Return whether a class outside the apps has replaced one of the methods."""
-    modules = [getattr(view, name).__module__ for name in names]
-    return any(module.partition(".")[0] not in NOT_OF_A_HOST for module in modules)
+    packages = {getattr(view, name).__module__.partition(".")[0] for name in names}
+    return not packages.issubset(NOT_OF_A_HOST)

@@ -216,11 +216,14 @@ def test_an_order_that_no_page_has_is_an_error(token_client):
     [
         (views.BookmarksView, "queryset", "Override get_queryset"),
         (views.BookmarksView, "ordering_fields", "one order"),
-        (views.BookmarksView, "pagination_class", "derive from that of the view"),
-        (views.BookmarksView, "request_serializers", "request_serializers lacks POST"),
-        (views.BookmarkView, "pagination_class", "no list"),
+        (views.BookmarksView, "page_size", "default_limit"),
+        (views.BookmarksView, "search_fields", "Declare a filter"),
+        (views.BookmarkView, "throttle_scope", "throttle_classes"),
+        (views.BookmarksView, "pagination_class", "derive from BookmarkPagination"),
+        (views.BookmarksView, "request_serializers", r"\[POST\] must derive"),
+        (views.BookmarkView, "pagination_class", "no objects to list"),
         (views.BookmarkBatchDeletionView, "get_queryset", "by their ids"),
-        (views.ExportView, "serializer_class", "Set response_serializers"),
+        (views.ExportView, "serializer_class", "no objects to"),
         (views.BookmarkView, "serializer_class", "derive from BookmarkSerializer"),
     ],
 )

@@ -1,16 +1,19 @@
-"""The import of a file."""
+"""The import and the export of a file."""
 
 from contextlib import ExitStack
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from django.db import IntegrityError
+from django.http import StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from bookmarks import bookmark_errors, conf, openapi, serializers
+from bookmarks.exports import Download, record_export
 from bookmarks.files import (
     ANY_FORMAT,
     FORMATS_BY_TYPE,
+    MEDIA_TYPES,
     UnreadableFile,
     encoding_name,
     open_content,
@@ -21,6 +24,7 @@ from bookmarks.imports import StorageUnavailable, copied, store
 from usergroups.api.errors import MissingField, failure
 from usergroups.api.parsers import UnsupportedType, read_chunks
 from usergroups.api.requests import APIRequest
+from usergroups.api.serializers import Validated
 
 from .access_token_view import AccessTokenView
 
@@ -64,7 +68,7 @@ class ImportView(AccessTokenView):
         file: BinaryIO,
         format_name: str,
         encoding: str | None,
-        options: dict[str, Any],
+        options: Validated,
     ) -> Report:
         """Store the bookmarks of a file with these options of ``store``, and
         return the report.
@@ -123,3 +127,30 @@ class ImportView(AccessTokenView):
             return encoding_name(charset)
         except ValueError:
             raise UnsupportedType(request.content_type) from None
+
+
+class ExportView(AccessTokenView):
+    request_serializers = {"GET": serializers.ExportQuery}
+    costly_methods = ("GET",)
+
+    @openapi.export_bookmarks
+    def get(self, request: APIRequest) -> StreamingHttpResponse:
+        filters = {**self.validated_data}
+        format_name = filters.pop("format")
+        response = StreamingHttpResponse(
+            content_type=f"{MEDIA_TYPES[format_name]}; charset=utf-8"
+        )
+        file_name = f'attachment; filename="bookmarks.{format_name}"'
+        response["Content-Disposition"] = file_name
+        if request.method == "HEAD":
+            return response
+        # The parameter is empty.
+        if "collection" in filters and filters["collection"] is None:
+            filters["without_collections"] = True
+        # The thread cannot write until the download ends.
+        record_export(self.user_group, format_name)
+        download = Download(self.user_group, format_name, request.deadline, **filters)
+        # It is a call in progress until then.
+        download.closing.callback(self.keep_counting())
+        response.streaming_content = download
+        return response
