@@ -109,7 +109,7 @@ UPDATED_FIELDS = ("title", "created_at", "tags", "note")
 VALIDATED_FIELDS = ("url", "title", "tags", "note")
 
 # The validators that a host has added, with the names of their fields.
-Validators = Sequence[tuple[str, Callable[[Any], None]]]
+Validators = Sequence[tuple[str, Callable[[object], None]]]
 
 
 def store(
@@ -193,7 +193,7 @@ def _store(
     collections = Collection.objects.db_manager(using)
     found, new_collections = collections.get_or_create_many(user_group, list(names))
     bookmarks = [row for row in rows if row[1]]
-    distinct: dict[UniqueKey, dict[str, Any]] = {}
+    distinct: dict[UniqueKey, dict[str, object]] = {}
     dropped_tags = 0
     for name, values in bookmarks:
         stored_in = collection or found.get(name)
@@ -234,7 +234,7 @@ def _store(
     }
 
 
-def _changes(values: dict[str, Any]) -> dict[str, Any]:
+def _changes(values: dict[str, object]) -> dict[str, object]:
     """Return the values that an update writes to an existing bookmark."""
     return {name: values[name] for name in UPDATED_FIELDS if values[name]}
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Required, Self, TypedDict, Unpack
+from typing import Required, Self, TypedDict, Unpack
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.validators import MaxLengthValidator
@@ -231,7 +231,7 @@ class Bookmark(PublicIdModel):
         return bookmark
 
     @classmethod
-    def cleaned_values(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+    def cleaned_values(cls, values: Mapping[str, object]) -> dict[str, object]:
         """Also return the digest of the URL."""
         cleaned = super().cleaned_values(values)
         if "url" in cleaned:

@@ -151,7 +151,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         return [(None, {"fields": fields}), ("JSON", {"fields": JSON_FIELDS})]
 
     def formfield_for_dbfield(
-        self, db_field: ModelField, request: HttpRequest, **kwargs: Any
+        self, db_field: ModelField, request: HttpRequest, **kwargs: object
     ) -> forms.Field | None:
         """Validate JSON as the API does."""
         if not isinstance(db_field, models.JSONField):

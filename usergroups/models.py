@@ -236,7 +236,7 @@ class UserGroup(NotedModel, DatedModel):
         return f"{self.name} ({listed})"
 
     @classmethod
-    def cleaned_values(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+    def cleaned_values(cls, values: Mapping[str, object]) -> dict[str, object]:
         """Also raise ValidationError for JSON that a call refuses."""
         cleaned = super().cleaned_values(values)
         for name in LARGE_FIELDS:

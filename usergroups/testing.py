@@ -15,7 +15,7 @@ from usergroups.models import ApiToken, Team, UserGroup
 from usergroups.tokens.models import Token
 
 
-def hours_ago(hours: int) -> Any:
+def hours_ago(hours: int) -> object:
     """Declare a field as the time so many hours ago."""
     return LazyFunction(lambda: timezone.now() - timedelta(hours=hours))
 
@@ -40,7 +40,7 @@ class TokenFactory(DjangoModelFactory[Token]):
         recently_used = Trait(last_used_at=hours_ago(0))
 
     @classmethod
-    def _create(cls, model_class: Any, **fields: Any) -> Any:
+    def _create(cls, model_class: Any, **fields: object) -> Any:
         token, token.secret = model_class.objects.issue(**fields)
         return token
 

@@ -1,7 +1,5 @@
 """The admin of bookmarks."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import admin
 from django.db.models import Prefetch, Q, QuerySet
@@ -79,7 +77,7 @@ class BookmarkAdmin(ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]):
         request: HttpRequest,
         obj: Bookmark | None = None,
         change: bool = False,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> "type[forms.ModelForm[Bookmark]]":
         form = super().get_form(request, obj, change, **kwargs)
         if obj is None:

@@ -1,6 +1,5 @@
 """Links that export the bookmarks of a user group as a file."""
 
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -57,7 +56,7 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
         if not self.has_view_permission(request):
             raise PermissionDenied
         # Its get_object() returns None for an invalid key.
-        group_admin: Any = self.admin_site.get_model_admin(UserGroup)
+        group_admin = self.admin_site.get_model_admin(UserGroup)
         key = request.GET.get("user_group", "")
         user_group = group_admin.get_object(request, key)
         format_name = request.GET.get("format")

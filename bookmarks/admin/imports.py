@@ -108,7 +108,7 @@ class ImportForm(forms.Form):
             raise forms.ValidationError(text)
         return collection
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Open the content of the file, and find out its format.
 
         Adds the values ``content`` and ``format``.

@@ -11,7 +11,7 @@ class Problem(str):
     values: dict[str, Any]
     """The values of the placeholders, which may be problems as well."""
 
-    def __new__(cls, text: str, **values: Any) -> Self:
+    def __new__(cls, text: str, **values: object) -> Self:
         problem = super().__new__(cls, text % values)
         problem.text = text
         problem.values = values
@@ -26,7 +26,7 @@ class UnreadableFile(Exception):
         self.problem = problem
 
 
-def gettext_noop(text: str, **values: Any) -> Problem:
+def gettext_noop(text: str, **values: object) -> Problem:
     """Mark a sentence for translation, and return the problem with these
     values of its placeholders.
     """

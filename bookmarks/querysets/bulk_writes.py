@@ -185,7 +185,7 @@ class BatchManager(UniqueKeyManager):
         return results
 
     def resolve(
-        self, user_group: UserGroup, items: Sequence[Mapping[str, Any]]
+        self, user_group: UserGroup, items: Sequence[Mapping[str, object]]
     ) -> tuple[list["BookmarkFields | Exception"], set[UniqueKey]]:
         """Return the items as ``add_many`` takes them, and the keys of those
         that were compared with no bookmark.
@@ -244,7 +244,7 @@ class BatchManager(UniqueKeyManager):
         candidates = []
         # the first candidate with each unique key
         new: dict[UniqueKey, Bookmark] = {}
-        wanted: dict[UniqueKey, dict[str, Any]] = defaultdict(dict)
+        wanted: dict[UniqueKey, dict[str, object]] = defaultdict(dict)
         for item in items:
             fields: BookmarkFields = {"created_at": now, **item}
             candidate = self.model.cleaned(user_group, **fields)
@@ -477,7 +477,7 @@ def with_duplicates(kept: Row, others: Iterable[Row]) -> Changes:
     return {"title": title, "tags": tags, "note": note}
 
 
-def merge(current: Changes, values: Changes) -> tuple[dict[str, Any], int]:
+def merge(current: Changes, values: Changes) -> tuple[dict[str, object], int]:
     """Return the values with ``current`` tags before the tags, and without the
     note if there is one already. Also return the number of tags after
     MAX_TAGS, which are dropped.

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Aggregate, TextField
+from django.db.models import Aggregate, QuerySet, TextField
 from django.db.models.lookups import GreaterThan, LessThanOrEqual
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -25,6 +25,9 @@ from usergroups.models import UserGroup
 
 from .bulk_writes import BatchManager
 from .unique_keys import rows_by_key
+
+if TYPE_CHECKING:
+    from bookmarks.models import Bookmark
 
 MAX_READ = 5_000
 """The number of bookmarks that are read at a time."""
@@ -56,13 +59,13 @@ class JoinedLines(Aggregate):
     output_field = TextField()
 
     def as_sqlite(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: object
     ) -> tuple[str, tuple[str | int, ...]]:
         template = "GROUP_CONCAT(%(expressions)s, '\n')"
         return self.as_sql(compiler, connection, template=template, **context)
 
 
-def pages_of_tags(bookmarks: Any) -> Iterator[list[str]]:
+def pages_of_tags(bookmarks: "QuerySet[Bookmark]") -> Iterator[list[str]]:
     """Yield the tags of a queryset of bookmarks, each as often as it occurs, of
     MAX_READ bookmarks at a time.
     """
@@ -77,7 +80,7 @@ def pages_of_tags(bookmarks: Any) -> Iterator[list[str]]:
     yield joined_tags(following)
 
 
-def joined_tags(bookmarks: Any) -> list[str]:
+def joined_tags(bookmarks: "QuerySet[Bookmark]") -> list[str]:
     """Return the tags of a queryset of bookmarks, each as often as it occurs."""
     lines = bookmarks.order_by().aggregate(lines=JoinedLines("tags"))["lines"]
     return tags_of_text(lines or "")

@@ -185,7 +185,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
         self,
         request: HttpRequest,
         query: Mapping[str, str],
-        keys: Sequence[object] | QuerySet[M, Any],
+        keys: Sequence[object] | QuerySet[M, object],
     ) -> HttpResponse:
         """Ask for confirmation of an action on the rows with these keys, or run
         it on the checked ones if the form was submitted.

@@ -25,7 +25,7 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 def csv_lines(
-    changes: ChangeList, keys: Sequence[Any], language: str | None
+    changes: ChangeList, keys: Sequence[object], language: str | None
 ) -> Iterator[str]:
     """Yield the lines of a file with the columns of the list, after the key,
     and with the rows that have these keys and still exist.

@@ -90,7 +90,7 @@ class FindSite(admin.AdminSite):
         any_prefix = "|".join(sorted(prefixes))
         return rf"(?<![0-9A-Za-z])(?:{any_prefix})_[0-9A-Za-z]{{30,}}"
 
-    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+    def each_context(self, request: HttpRequest) -> dict[str, object]:
         context = super().each_context(request)
         if self.has_permission(request):
             context["find_url"] = reverse(f"{self.name}:find")

@@ -138,7 +138,7 @@ class HistoryAdmin(ModelAdmin[M]):
         [entry] = log_action(request.user, Kind.ADDED, [obj], message)
         return entry
 
-    def log_change(self, request: HttpRequest, obj: M, message: Any) -> LogEntry:
+    def log_change(self, request: HttpRequest, obj: M, message: object) -> LogEntry:
         # Django also logs changes of passwords, without a form.
         changes = getattr(request, "changes", None)
         [entry] = log_action(

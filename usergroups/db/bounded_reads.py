@@ -110,7 +110,7 @@ def compare_positions(
     """
     values = []
     for name, value in zip(names, position, strict=True):
-        field = cast("Field[Any, Any]", model._meta.get_field(name))
+        field = cast("Field[object, object]", model._meta.get_field(name))
         values.append(Value(value, output_field=field))
     comparison = lookup(RowValue(*map(F, names)), RowValue(*values))
     # Not "gt" or "lt", because several rows may have this value.

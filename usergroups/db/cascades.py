@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db import IntegrityError, models
 from django.db.models import ProtectedError, RestrictedError
@@ -78,7 +78,7 @@ def cascading_relations(
             continue
         # A model that inherits from another one also has the relations to it,
         # which the lookup does not reach from here.
-        referred: Any = relation.model
+        referred = relation.model
         if path and referred._meta.concrete_model is not model._meta.concrete_model:
             continue
         lookup = relation.field.name

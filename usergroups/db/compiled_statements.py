@@ -39,7 +39,7 @@ MAX_KEPT = 256
 A call may have any combination of fields, and any number of versions.
 """
 
-Fields = Sequence["models.Field[Any, Any]"]
+Fields = Sequence["models.Field[object, object]"]
 
 
 class Parameter(models.Expression):
@@ -47,7 +47,7 @@ class Parameter(models.Expression):
     converted like a value of ``field``.
     """
 
-    def __init__(self, name: str, field: "models.Field[Any, Any]") -> None:
+    def __init__(self, name: str, field: "models.Field[object, object]") -> None:
         super().__init__(output_field=field)
         self.name = name
 

@@ -134,7 +134,7 @@ class DatedModel(WritingModel):
     class Meta:
         abstract = True
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         # The two defaults of a new row differ by some microseconds. Django
         # passes ``args`` for a row that it loads.

@@ -212,7 +212,7 @@ class WritingManager(models.Manager[M]):
         for name in changes.keys() - self.changeable:
             raise ValidationError({name: "The field cannot be changed."})
         model: Any = self.model
-        cleaned: dict[str, Any] = model.cleaned_values(changes)
+        cleaned: dict[str, object] = model.cleaned_values(changes)
         return cleaned
 
     def _update_by_key(

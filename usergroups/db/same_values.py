@@ -27,7 +27,7 @@ class IsSame(Func):
         return self.as_sql(compiler, connection, arg_joiner=" IS ", **context)
 
 
-def is_same(field: "models.Field[Any, Any]", old: object, new: object) -> bool:
+def is_same(field: "models.Field[object, object]", old: object, new: object) -> bool:
     """Return whether writing the new value would change nothing, as
     ``versioned`` decides it in the database.
     """

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 
 class Modified(Exception):
@@ -10,8 +9,8 @@ class Modified(Exception):
 
 
 def require_version(
-    item: Mapping[str, Any], updated_at: datetime | None
-) -> Mapping[str, Any] | Modified:
+    item: Mapping[str, object], updated_at: datetime | None
+) -> Mapping[str, object] | Modified:
     """Return the values of an item of a batch without its ``if_match``, or
     Modified if this is not ``updated_at``, the time of the item's row.
 

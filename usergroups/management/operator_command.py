@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import suppress
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import (
@@ -40,7 +39,7 @@ class OperatorCommand(BaseCommand):
             raise
 
     @no_translations
-    def execute(self, *args: object, **options: Any) -> None:
+    def execute(self, *args: object, **options: object) -> None:
         try:
             super().execute(*args, **options)
             # Report a failure to write the rest of the output as well.

@@ -167,7 +167,7 @@ class TokenAdmin(OperatorAdmin[T]):
         self,
         request: HttpRequest,
         context: dict[str, Any],
-        *args: Any,
+        *args: object,
         **kwargs: Any,
     ) -> HttpResponse:
         token = context.get("original")

@@ -7,7 +7,7 @@ writer. An error is logged and not raised.
 
 import logging
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING
 
 from django.core.cache.backends.locmem import LocMemCache
 from django.db import Error, router
@@ -19,6 +19,9 @@ from usergroups.api.requests import address_of
 from usergroups.db.waiting import atomic_without_waiting
 
 from . import secret_format
+
+if TYPE_CHECKING:
+    from .models import Token
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +45,7 @@ threads proceed.
 
 
 def write_once_a_minute(
-    token: Any, time_field: str, now: datetime, **values: Any
+    token: "Token", time_field: str, now: datetime, **values: object
 ) -> None:
     """Store these values of a token, and the time ``now`` in the field
     ``time_field``, unless the row has a time within the last minute there.

@@ -194,7 +194,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         tokens = self.for_write().filter(**of_owners, revoked_at=None)
         permanent = tokens.filter(expires_at=None)
         others = tokens.filter(expires_at__gt=timezone.now())
-        counts = Counter[Any]()
+        counts = Counter[object]()
         for active in (permanent, others):
             by_owner = active.values_list(owner_field).annotate(Count("pk"))
             counts.update(dict(by_owner))
@@ -208,7 +208,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         tokens = self.model._base_manager.filter(**of_owner)
         replaced = tokens.filter(pk=OuterRef("predecessor_id"))
         successors = tokens.filter(predecessor_id=OuterRef("pk")).order_by("-pk")
-        digests: dict[str, Any] = {
+        digests: dict[str, object] = {
             "predecessor_digest": Subquery(replaced.values("digest")[:1]),
             "successor_digest": Subquery(successors.values("digest")[:1]),
         }
@@ -431,7 +431,7 @@ class TokenManager(WritingManager[T]):
         return issued
 
     def issue_for_each(
-        self, owners: Sequence[models.Model], **fields: Any
+        self, owners: Sequence[models.Model], **fields: object
     ) -> list[tuple[T, str] | None]:
         """Create a token with these fields for each owner.
 
@@ -723,7 +723,7 @@ class Token(NotedModel):
         return relation.related_model, self.owner_id
 
     @property
-    def owner_id(self) -> Any:
+    def owner_id(self) -> object:
         """The key of the owner, which is not loaded for it."""
         return getattr(self, f"{self.owner_field}_id")
 

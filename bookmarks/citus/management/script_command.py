@@ -1,7 +1,6 @@
 """The base class of the commands that run a script of SQL."""
 
 from pathlib import Path
-from typing import Any
 
 import sqlparse
 from django.core.management.base import CommandError, CommandParser
@@ -26,7 +25,7 @@ class ScriptCommand(OperatorCommand):
             "--dry-run", action="store_true", help="Print the SQL without running it."
         )
 
-    def handle(self, *args: object, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         script = (SCRIPTS / self.script).read_text()
         if options["dry_run"]:
             self.stdout.write(script, ending="")
