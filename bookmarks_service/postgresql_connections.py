@@ -99,7 +99,7 @@ def set_up(connection: BaseDatabaseWrapper, **kwargs: object) -> None:
         connection.execute_wrappers.append(repeat_outdated)
     pooled: Any = connection
     # Django does not log or count the queries of the raw connection.
-    raw: Any = connection.connection
+    raw = connection.connection
     # A connection in the pool may break before its first use, too.
     if pooled.pool and has_received(raw) and not connection.is_usable():
         # It connects again, which sets up the new connection.

@@ -79,7 +79,7 @@ class MappingField(ObjectField):
 
     def to_internal_value(self, data: object) -> dict[str, object]:
         mapping = super().to_internal_value(data)
-        problems: dict[str, Any] = {}
+        problems = {}
         for key, value in mapping.items():
             # Call DRF's validation only for values that it refuses. A mapping
             # of 1 MiB may have 130,000 values, and to validate all would take

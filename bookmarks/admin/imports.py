@@ -113,7 +113,7 @@ class ImportForm(forms.Form):
 
         Adds the values ``content`` and ``format``.
         """
-        values: dict[str, Any] = self.cleaned_data
+        values = self.cleaned_data
         file = values.get("file")
         if file is None:
             return values

@@ -201,7 +201,7 @@ class BatchManager(UniqueKeyManager):
         locked = self.find_by_unique_keys(user_group, set(keys), lock=True)
         # the tags after the items before this one
         tags = {key: row["tags"] for key, row in locked.items()}
-        resolved: list[Any] = []
+        resolved = []
         for item, key in zip(items, keys, strict=True):
             updated_at = locked[key]["updated_at"] if key in locked else None
             values: Any = require_version(item, updated_at)

@@ -32,7 +32,7 @@ def csv_lines(
 
     The middleware has reset the language of the request when they are read.
     """
-    model_admin: Any = changes.model_admin
+    model_admin = changes.model_admin
     # without repetitions
     names = list(dict.fromkeys([changes.opts.pk.name, *changes.list_display]))
     if "action_checkbox" in names:

@@ -84,7 +84,7 @@ class DeletionForm(ConfirmationForm):
             return
         model = dependants.model
         # None if the model is not registered. Then, nobody needs permissions.
-        other: Any = self.model_admin.admin_site._registry.get(model)
+        other = self.model_admin.admin_site._registry.get(model)
         if other is None or other.has_view_permission(self.request):
             self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
             if isinstance(other, ConfirmingAdmin):

@@ -228,7 +228,7 @@ class EventAdmin(OperatorListAdmin[Event]):
         """Return, as HTML, the kind of the event, the objects, what changed,
         and a link to the refused lines.
         """
-        registered: Any = self.admin_site._registry
+        registered = self.admin_site._registry
         models_by_label = {each._meta.label_lower: each for each in registered}
         model = models_by_label[event.model]
         counts = show_counts(event.counts, models_by_label)
@@ -334,7 +334,7 @@ def visible_models(
     site: admin.AdminSite, request: HttpRequest
 ) -> list[type[models.Model]]:
     """Return the models that the user may view, without the event itself."""
-    registered: Any = site._registry
+    registered = site._registry
     return [
         model
         for model in registered

@@ -205,7 +205,7 @@ class OperatorListAdmin(PagesAdmin[M]):
         """
         if not isinstance(each, tuple):
             return None
-        field: Any = get_fields_from_path(self.model, each[0])[-1]
+        field = get_fields_from_path(self.model, each[0])[-1]
         return field.related_model
 
     def changelist_view(

@@ -215,7 +215,7 @@ def with_serializer(
                 replaced[name] = ResultsField(cast(type[ResultSerializer], result))
             continue
         is_list = isinstance(field, ListSerializer)
-        nested: Any = type(getattr(field, "child", field))
+        nested = type(getattr(field, "child", field))
         common = {*nested.__mro__} & {*serializer.__mro__} - {*Serializer.__mro__}
         if not common or issubclass(nested, serializer):
             continue

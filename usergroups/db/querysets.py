@@ -228,7 +228,7 @@ class WritingManager(models.Manager[M]):
         Modified if the row has another version.
         """
         now = timezone.now()
-        updated: list[Any] = []
+        updated = []
         # No row has one of no versions, and the ORM compiles no such condition.
         if versions is None or versions:
             accepted = {f"version{n}": each for n, each in enumerate(versions or ())}

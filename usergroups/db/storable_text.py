@@ -58,7 +58,7 @@ def _texts_and_numbers(
 
     What is not JSON is among the texts.
     """
-    texts: list[Any] = []
+    texts = []
     numbers: list[int | float] = []
     level: list[Any] = [value]
     deepest = 0

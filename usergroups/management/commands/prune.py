@@ -111,7 +111,7 @@ class Command(OperatorCommand):
         """
         old = log_entries().filter(action_time__lt=since)
         self.prune("log-entries", old, erase_log_entries)
-        content_types: Any = apps.get_model("contenttypes", "ContentType")
+        content_types = apps.get_model("contenttypes", "ContentType")
         newer = log_entries().filter(action_time__gte=since).order_by("pk")
         for model in owned_models():
             content_type = content_types.objects.get_for_model(model)
