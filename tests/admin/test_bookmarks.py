@@ -231,6 +231,17 @@ def test_a_truncated_list_says_so(admin_client, user_group, ten_rows_listed):
     assert "10+ results" in page.content.decode()
 
 
+def test_an_action_deletes_only_the_selected_bookmarks(admin_client, user_group):
+    kept, selected = BookmarkFactory.create_batch(2, user_group=user_group)
+    page = open_confirmation(
+        admin_client, "bookmarks_bookmark", "delete_selected", selected
+    )
+
+    confirm(admin_client, page)
+
+    assert Bookmark.objects.get() == kept
+
+
 @pytest.mark.parametrize("model", ["bookmarks_bookmark", "bookmarks_collection"])
 def test_the_user_group_cannot_be_changed(admin_client, everything, model):
     row = everything[model]

@@ -446,11 +446,11 @@ def test_a_lookup_that_finds_too_many_ids_is_refused(
     call_bookmarks, user_group, collection, monkeypatch
 ):
     monkeypatch.setattr("bookmarks.querysets.bookmarks.MAX_FOUND", 3)
+    # Bookmarks with other URLs do not count.
+    BookmarkFactory.create_batch(4, user_group=user_group)
     BookmarkFactory(user_group=user_group, url=URL)
     BookmarkFactory(user_group=user_group, url=URL, collection=collection)
     BookmarkFactory(user_group=user_group, url=f"{URL}other")
-    # Bookmarks with other URLs do not count.
-    BookmarkFactory.create_batch(4, user_group=user_group)
 
     def look_up(*urls):
         return call_bookmarks("POST", "bookmarks-lookup", body={"urls": urls})

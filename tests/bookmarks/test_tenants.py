@@ -10,9 +10,11 @@ from bookmarks.files.records import Record
 from bookmarks.import_report import Report
 from bookmarks.imports import store
 from bookmarks.models import AccessToken, Bookmark, Collection
+from bookmarks.owned_rows import Duplicate
 from bookmarks.querysets import bulk_writes
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import NEVER
+from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
 from usergroups.models import ApiToken, UserGroup
 
@@ -97,6 +99,80 @@ def test_a_unique_key_finds_only_the_bookmark_of_the_group(user_group, other_gro
     assert Bookmark.objects.find_by_unique_key(user_group, key) == own
     [found] = Bookmark.objects.find_by_unique_keys(user_group, [key]).values()
     assert found["id"] == own.pk
+
+
+def test_a_bookmark_duplicates_neither_itself_nor_that_of_another_group(
+    user_group, other_group
+):
+    url = "https://example.com/"
+    bookmark = BookmarkFactory(user_group=user_group, url=url)
+    BookmarkFactory(user_group=user_group)
+    BookmarkFactory(user_group=other_group, url=url)
+    collection = CollectionFactory(user_group=user_group)
+    inside = BookmarkFactory(user_group=user_group, url=url, collection=collection)
+
+    bookmark.validate_constraints()
+    inside.validate_constraints()
+    inside.collection = None
+    with pytest.raises(ValidationError):
+        inside.validate_constraints()
+
+
+def test_a_collection_is_found_by_name_only_within_its_group(user_group, other_group):
+    of_other = CollectionFactory(user_group=other_group, name="A")
+    collections = Collection.objects
+
+    with transaction.atomic():
+        found, [created] = collections.get_or_create_many(user_group, ["A"])
+    with pytest.raises(Duplicate) as raised:
+        collections.add(user_group, "A")
+
+    assert found == {"A": created}
+    assert created != of_other
+    assert raised.value.key == created.pk
+    assert collections._find_duplicate(user_group, created) is None
+
+
+def test_only_the_bookmarks_of_a_collection_depend_on_it(user_group):
+    collection = CollectionFactory(user_group=user_group)
+    BookmarkFactory(user_group=user_group)
+    inside = BookmarkFactory(user_group=user_group, collection=collection)
+
+    *_, bookmarks = Collection.rows.all().dependants([collection.pk])
+
+    assert list(bookmarks) == [inside]
+
+
+def digest_in(sql, bookmark):
+    return bookmark.url_digest.hex() in sql.lower()
+
+
+def test_only_duplicates_are_read_when_a_collection_is_deleted(user_group):
+    collection = CollectionFactory(user_group=user_group)
+    single = BookmarkFactory(user_group=user_group, collection=collection)
+    url = "https://example.com/twice"
+    inside = BookmarkFactory(user_group=user_group, url=url, collection=collection)
+    BookmarkFactory(user_group=user_group, url=url)
+
+    statements = queries_of(collection.delete)
+
+    [read] = [sql for sql in statements if digest_in(sql, inside)]
+    assert "title" in read
+    assert not any(digest_in(sql, single) for sql in statements)
+
+
+def test_statements_about_some_bookmarks_name_them(user_group, monkeypatch):
+    """Otherwise they would read, or lock, all bookmarks of the user group."""
+    monkeypatch.setattr(bulk_writes, "MAX_UNMEASURED", 0)
+    [key] = keys = [BookmarkFactory(user_group=user_group).pk]
+    bookmarks = Bookmark.objects
+
+    sized = queries_of(lambda: bookmarks.estimate_move_size(user_group, keys))
+    moved = queries_of(lambda: bookmarks.move_by_ids(user_group, keys, None))
+
+    for statements in (sized, moved):
+        [first] = [sql for sql in statements if "user_group_id" in sql][:1]
+        assert key.hex in first.replace("-", "")
 
 
 def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(
