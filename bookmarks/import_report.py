@@ -57,9 +57,7 @@ def refused_lines(refusals: Iterable[Refusal]) -> str:
     lines = [csv_line(map(str, refusal)) for refusal in refusals]
     if not lines:
         return ""
-    text = "".join([csv_line(Refusal._fields), *lines])
-    # PostgreSQL refuses U+0000.
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return "".join([csv_line(Refusal._fields), *lines])
 
 
 @dataclass

@@ -25,8 +25,9 @@ LINE_BREAKS = re.compile(r"[\t\n\r]")
 # No name in NAMES is as long with spaces, "_" and "-".
 MAX_NAME_LENGTH = 50
 
-# Of an object whose FieldMap is kept, so that 100 of them take little memory.
-MAX_NAMES = 100
+# In characters, of the names of an object whose FieldMap is kept, so that 100 of
+# them take little memory.
+MAX_NAMES = 2000
 
 SEPARATORS = dict.fromkeys(map(ord, " \t\r\n_-"))
 
@@ -148,24 +149,21 @@ class FieldMap:
         return InvalidRecord(line, NO_URL, title)
 
 
-class ObjectReader:
-    """Converts the objects of one file to records.
+# Most objects of a file have the same keys.
+_field_map = lru_cache(maxsize=100)(FieldMap)
 
-    They may be JSON objects, or the attributes of links.
+
+def record_of(
+    line: int, values: Mapping[str, JsonValue], folder: str = ""
+) -> FileRecord:
+    """Return the record of a JSON object, or of the attributes of a link, inside
+    a folder or outside of any.
     """
-
-    def __init__(self) -> None:
-        # Most objects of a file have the same keys.
-        self.field_map = lru_cache(maxsize=100)(FieldMap)
-
-    def record(
-        self, line: int, values: Mapping[str, JsonValue], folder: str = ""
-    ) -> FileRecord:
-        """Return the record of an object inside a folder, or outside of any."""
-        nested = values.get(KARAKEEP_CONTENT)
-        if isinstance(nested, dict):
-            inner = {f"{KARAKEEP_CONTENT}.{name}": nested[name] for name in nested}
-            values = {**values, **inner}
-        names = tuple(values)
-        field_map = self.field_map if len(names) <= MAX_NAMES else FieldMap
-        return field_map(names).record(line, list(values.values()), folder)
+    nested = values.get(KARAKEEP_CONTENT)
+    if isinstance(nested, dict):
+        inner = {f"{KARAKEEP_CONTENT}.{name}": nested[name] for name in nested}
+        values = {**values, **inner}
+    names = tuple(values)
+    is_kept = sum(map(len, names)) <= MAX_NAMES
+    field_map = _field_map if is_kept else FieldMap
+    return field_map(names).record(line, list(values.values()), folder)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TextIO
 import ijson
 
 from .decoding import read_chunks
-from .fields import ObjectReader, normalized
+from .fields import normalized, record_of
 from .json_folders import (
     LIST_KEYS,
     NEEDED_KEYS,
@@ -69,11 +69,6 @@ class Place(NamedTuple):
     collection: str = ""
 
     @property
-    def is_in_array(self) -> bool:
-        # The object that is the whole file is not in an array.
-        return self.depth > 0 and not self.is_in_object
-
-    @property
     def is_in_list(self) -> bool:
         """Whether everything here should be a bookmark or a folder.
 
@@ -88,7 +83,6 @@ class JsonReader:
 
     def __init__(self, folders: Folders) -> None:
         self.folders = folders
-        self.objects = ObjectReader()
         self.events: Iterator[tuple[str, Any]] = iter(())
         self.object_count = 0
         # The number of bookmarks so far, including refused entries.
@@ -197,7 +191,7 @@ class JsonReader:
         ``number`` is the position of the object among the objects of the file.
         ``has_records`` tells whether the values in the object had records.
         """
-        record = self.objects.record(self.bookmark_count + 1, values, place.collection)
+        record = record_of(self.bookmark_count + 1, values, place.collection)
         if isinstance(record, Record):
             lists = values.get(KARAKEEP_LISTS)
             if isinstance(lists, list):
@@ -234,7 +228,9 @@ class FolderFinder(JsonReader):
         has_content = has_records or has_list(values)
         # Karakeep's lists contain no bookmarks. Bookmarks name their ids.
         is_list = has_content or place.key == KARAKEEP_LISTS
-        if is_list and (place.is_in_array or "children" in values):
+        # The object that is the whole file is not in an array.
+        is_in_array = place.depth > 0 and not place.is_in_object
+        if is_list and (is_in_array or "children" in values):
             self.folders.add(number, values)
         if has_content or not URL_KEYS.isdisjoint(values):
             yield Record(0)

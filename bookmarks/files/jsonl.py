@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, TextIO
 
 from .decoding import MAX_LINE, read_lines
-from .fields import ObjectReader
+from .fields import record_of
 from .problems import Problem, gettext_noop, too_long
 from .records import FileRecord, InvalidRecord, WrittenRecord, to_dict
 
@@ -30,7 +30,6 @@ def read(text: TextIO) -> Iterator[FileRecord]:
     """Yield a record for each line that is not blank, or an InvalidRecord if
     it cannot be read.
     """
-    objects = ObjectReader()
     for number, line in enumerate(read_lines(text), start=1):
         if line.isspace():
             continue
@@ -38,7 +37,7 @@ def read(text: TextIO) -> Iterator[FileRecord]:
         if isinstance(values, Problem):
             yield InvalidRecord(number, values)
         else:
-            yield objects.record(number, values)
+            yield record_of(number, values)
 
 
 def write(records: Iterable[WrittenRecord]) -> Iterator[str]:

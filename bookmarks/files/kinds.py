@@ -74,7 +74,7 @@ TEXT_KINDS = [
     Kind("HTML", r"<(!doctype|html|head|meta|title|h1|dl|a)\b", EXPORT_HTML, "html"),
     Kind("JSON Lines", r"\A\s*\{.*\}\s*\n\s*\{", EXPORT_HTML, "jsonl"),
     Kind("JSON", r"\A\s*(\[\s*[\[{\]\"]|\{)", EXPORT_HTML, "json"),
-    Kind("Org", r"^#\+\w+:|\[\[https?:|^\*+ \S+\s*\Z", SAVE_TEXT),
+    Kind("Org", r"^#\+\w+:|\[\[https?:", SAVE_TEXT),
     Kind(
         gettext_noop("a list of URLs"),
         r"\A\s*([-*+] |\d+[.)] )?(<?\w+://|\[[^\]\n]*\]\()",

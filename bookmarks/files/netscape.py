@@ -14,7 +14,7 @@ from html import escape
 from io import StringIO
 from typing import TextIO
 
-from .fields import ObjectReader
+from .fields import record_of
 from .folder_paths import path_in_folder, split_path
 from .html_tokenizer import attributes, decode_text, tokens
 from .problems import Problem
@@ -95,8 +95,6 @@ class NetscapeReader:
         self.records: list[FileRecord] = []
         # The text of the open link, heading or description so far, or None.
         self.text: StringIO | None = None
-        # Makes records of the values of links.
-        self.objects = ObjectReader()
         # The values of the last link, which gets a title when its text ends,
         # and then perhaps a description.
         self.link: dict[str, JsonValue] = {}
@@ -212,7 +210,7 @@ class NetscapeReader:
     def end_link(self) -> None:
         """Add the record of the last link, unless its text has not ended."""
         if self.link and self.text is None:
-            self.records.append(self.objects.record(self.link_line, self.link))
+            self.records.append(record_of(self.link_line, self.link))
             self.link = {}
 
     def end_text(self, is_closed: bool = False) -> None:

@@ -6,7 +6,7 @@ from typing import TextIO
 from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
 from .decoding import MAX_LINE, read_chunks
-from .fields import ObjectReader
+from .fields import record_of
 from .folder_paths import path_in_folder
 from .problems import Problem, UnreadableFile, gettext_noop
 from .records import CollectionRecord, FileRecord, JsonValue
@@ -27,7 +27,6 @@ class XbelReader:
         self.parser.CharacterDataHandler = self.add_text
         self.parser.EntityDeclHandler = self.refuse_entity
         self.records: list[FileRecord] = []
-        self.objects = ObjectReader()
         self.depth = 0
         # The collections of the open folders, from the outside.
         self.collections = [""]
@@ -93,7 +92,7 @@ class XbelReader:
         self.pending = 0
         text = self.text.getvalue().strip()
         if name == "bookmark":
-            self.records.append(self.objects.record(self.line, self.values))
+            self.records.append(record_of(self.line, self.values))
             self.values = {}
         elif name in ("title", "desc") and self.values:
             self.values["title" if name == "title" else "description"] = text

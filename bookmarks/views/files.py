@@ -48,9 +48,11 @@ class ImportView(AccessTokenView):
             # It has been found in the file if the query does not have it.
             options.pop("format", None)
             report = self.store_file(file, format_name, encoding, options)
-        if report.has_failed:
-            return self.respond_unreadable(report)
-        return self.respond({"report": report})
+        if not report.has_failed:
+            return self.respond({"report": report})
+        error = bookmark_errors.UnreadableImport(report.error)
+        described = serializers.ReportSerializer(report).data
+        return Response({**failure(error), "report": described}, error.status_code)
 
     def receive_file(self, request: APIRequest, open_files: ExitStack) -> BinaryIO:
         """Return a temporary file with the body, which ``open_files`` closes.
@@ -92,14 +94,6 @@ class ImportView(AccessTokenView):
             # What was stored before the deletion of the collection stays.
             report.error = bookmark_errors.NO_SUCH_COLLECTION
         return report
-
-    def respond_unreadable(self, report: Report) -> Response:
-        """Return the error response for a file without any usable bookmark,
-        with the report.
-        """
-        error = bookmark_errors.UnreadableImport(report.error)
-        described = serializers.ReportSerializer(report).data
-        return Response({**failure(error), "report": described}, error.status_code)
 
     def format_of(self, request: Request) -> str | None:
         """Return the name of the format that the parameter or the Content-Type

@@ -35,69 +35,45 @@ def titles(records):
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected"),
+    ("text", "expected"),
     [
-        pytest.param(
-            ['https://a/,"b', "", "c", 'd"', "https://e/,f"],
-            ["b\n\nc\nd", "f"],
-            id="four lines",
-        ),
-        pytest.param(
-            ['https://a/,"b', 'https://c/"'], ["b\nhttps://c/"], id="an address"
-        ),
-        pytest.param(
-            ['https://a/,"b', 'c"",d', '"', "https://e/,f"],
-            ['b\nc",d\n', "f"],
-            id="a quotation mark",
-        ),
+        ('https://a/,"b\n\nc\nd"\nhttps://e/,f', ["b\n\nc\nd", "f"]),
+        ('https://a/,"b\nhttps://c/"', ["b\nhttps://c/"]),
+        ('https://a/,"b\nc"",d\n"\nhttps://e/,f', ['b\nc",d\n', "f"]),
     ],
+    ids=["four lines", "an address", "a quotation mark"],
 )
 def test_a_quoted_cell_may_contain_line_breaks_addresses_and_quotation_marks(
-    lines, expected
+    text, expected
 ):
-    assert titles(read("\n".join(["url,title", *lines]))) == expected
+    assert titles(read(f"url,title\n{text}")) == expected
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected"),
+    ("text", "expected"),
     [
-        pytest.param(
-            ['https://a/,"b', "https://c/,d", "https://e/,f"],
-            [(2, 4)],
-            id="not closed",
-        ),
-        pytest.param(
-            ['https://a/,"b', "https://c/,d", 'https://e/,"f"', "https://g/,h"],
-            [(2, 4), "h"],
-            id="before a quoted cell",
-        ),
-        pytest.param(
-            ['"https://a/,b', '"https://c/,d', "https://e/,f"],
-            [(2, 3), "f"],
-            id="on each line",
-        ),
-        pytest.param(
-            ['https://a/,"b', 'c","d"', "https://e/,f"],
-            [(2, 3), "f"],
-            id="too many cells on two lines",
-        ),
-        pytest.param(
-            ['"a" b,"c', "https://e/,f"], [(2, 2), "f"], id="misplaced and not closed"
-        ),
+        ('https://a/,"b\nhttps://c/,d\nhttps://e/,f', [(2, 4)]),
+        ('https://a/,"b\nhttps://c/,d\nhttps://e/,"f"\nhttps://g/,h', [(2, 4), "h"]),
+        ('"https://a/,b\n"https://c/,d\nhttps://e/,f', [(2, 3), "f"]),
+        ('https://a/,"b\nc","d"\nhttps://e/,f', [(2, 3), "f"]),
+        ('"a" b,"c\nhttps://e/,f', [(2, 2), "f"]),
+    ],
+    ids=[
+        "not closed",
+        "before a quoted cell",
+        "on each line",
+        "many cells",
+        "misplaced",
     ],
 )
-def test_a_row_with_a_missing_quotation_mark_is_refused_with_its_lines(lines, expected):
-    records = read("\n".join(["url,title", *lines]))
+def test_a_row_with_a_missing_quotation_mark_is_refused_with_its_lines(text, expected):
+    first, *others = expected
+    line, last = first
 
-    assert [
-        (record.line, record.reason)
-        if isinstance(record, InvalidRecord)
-        else record.title
-        for record in records
-    ] == [
-        each if isinstance(each, str) else (each[0], MISPLACED.format(each[1]))
-        for each in expected
-    ]
+    refused, *read_on = read(f"url,title\n{text}")
+
+    assert refused == InvalidRecord(line, MISPLACED.format(last))
+    assert titles(read_on) == others
 
 
 def test_a_quotation_mark_that_is_not_closed_costs_at_most_a_mebibyte():
@@ -136,24 +112,18 @@ def test_a_line_longer_than_a_mebibyte_is_refused():
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("url;title\nhttps://a/;b", id="semicolons"),
-        pytest.param("url\ttitle\nhttps://a/\tb", id="tabs"),
-        pytest.param('"Title","URL"\r"b","https://a/"\r', id="carriage returns"),
-        pytest.param("\ufeffurl,title\r\n\r\nhttps://a/,b\r\n,\r\n", id="empty rows"),
-        pytest.param("url,title\nhttps://a/,b,,", id="empty cells at the end"),
-        pytest.param(
-            "url\ttitle\r\nhttps://a/\tb\r\n".encode("utf-16"),
-            id="Unicode text of a spreadsheet",
-        ),
-        pytest.param("HREF,Description\nhttps://a/,b", id="columns of Pinboard"),
-        pytest.param("url,title,URL,title\nhttps://a/,b,,", id="duplicate columns"),
-        pytest.param("\n \nurl;title\nhttps://a/;b", id="blank lines"),
-        pytest.param("sep=;\r\nurl;title\r\nhttps://a/;b", id="a line for Excel"),
-        pytest.param("sep=|\nurl|title\nhttps://a/|b", id="another delimiter"),
-        pytest.param(
-            "a, or b;title;url;(c,d,e)\n;b;https://a/;",
-            id="commas in a header with semicolons",
-        ),
+        "url;title\nhttps://a/;b",
+        "url\ttitle\nhttps://a/\tb",
+        '"Title","URL"\r"b","https://a/"\r',
+        "\ufeffurl,title\r\n\r\nhttps://a/,b\r\n,\r\n",
+        "url,title\nhttps://a/,b,,",
+        "url\ttitle\r\nhttps://a/\tb\r\n".encode("utf-16"),
+        "HREF,Description\nhttps://a/,b",
+        "url,title,URL,title\nhttps://a/,b,,",
+        "\n \nurl;title\nhttps://a/;b",
+        "sep=;\r\nurl;title\r\nhttps://a/;b",
+        "sep=|\nurl|title\nhttps://a/|b",
+        "a, or b;title;url;(c,d,e)\n;b;https://a/;",
     ],
 )
 def test_layouts_of_csv_are_recognised(text):
@@ -195,17 +165,12 @@ def test_a_csv_file_without_a_url_column_is_refused_once(first):
 # Formulas
 
 
-@pytest.mark.parametrize(
-    "title", ["=1+1", "+1", "-1", "@a", "\t=1", "\ra", "'=1", "''@a"]
-)
-def test_formulas_are_exported_as_text_and_imported_again(title):
-    text = "".join(write([Record(1, "https://a/", title)]))
-
-    assert f"'{title}" in text
-    assert [record.title for record in read(text)] == [title]
-
-
-LATER = {
+# What is written for a title: also after semicolons and line breaks, because a
+# spreadsheet may separate cells by semicolons.
+FORMULAS = {
+    **{
+        title: f"'{title}" for title in ("=1+1", "+1", "-1", "@a", "\t=1", "\ra", "'=1")
+    },
     "a;=1": "a;'=1",
     "a;'=1": "a;''=1",
     ";;+1;-1": ";;'+1;'-1",
@@ -215,12 +180,11 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize("title", LATER)
-def test_formulas_after_semicolons_and_line_breaks_are_exported_as_text(title):
-    """As a spreadsheet reads them if it separates cells by semicolons."""
+@pytest.mark.parametrize("title", FORMULAS)
+def test_formulas_are_exported_as_text_and_imported_again(title):
     text = "".join(write([Record(1, "https://a/", title)]))
 
-    assert LATER[title] in text
+    assert FORMULAS[title] in text
     assert [record.title for record in read(text)] == [title]
 
 
