@@ -187,6 +187,8 @@ def check_secrets(sent, answer, *others):
     """
     # the format of a secret
     secrets = re.findall(r"(?:uga|bma)_[0-9A-Za-z]{38}", answer.content.decode())
+    new = [each.sender for each in sent if each.name == "created"]
+    assert bool(secrets) == bool({ApiToken, AccessToken} & {*new})
     pickled = pickle.dumps([arguments for _, _, arguments in sent])
     for secret in (*secrets, *others):
         assert secret not in repr(sent)
