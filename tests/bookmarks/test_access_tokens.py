@@ -97,6 +97,19 @@ def test_an_issued_token_authenticates_its_group(issue, api_client, user_group):
     assert created.status_code == 201
 
 
+def test_tokens_are_listed_of_the_named_group_only(call_access_tokens, user_group):
+    AccessTokenFactory(user_group=user_group)
+    named = UserGroupFactory(team=user_group.team)
+    token = AccessTokenFactory(user_group=named)
+
+    page = call_access_tokens(
+        "GET", "access-tokens", query={"user_group_id": named.provided_id}
+    )
+
+    listed = [each["id"] for each in page.json()["access_tokens"]]
+    assert listed == [token.public_id]
+
+
 def test_a_token_has_the_given_name_rights_and_lifetime(issue):
     issued = issue(name=" Extension ", read_only=True, expires_in=60).json()[
         "access_token"

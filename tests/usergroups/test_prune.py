@@ -154,12 +154,12 @@ def test_a_dry_run_only_counts(user_group, admin_user, capsys):
 
 
 def test_each_age_can_be_set(user_group):
-    event(10, user_group=user_group)
+    owned = [event(10, user_group=user_group), event(10, team=user_group.team)]
     event(10, kind="deleted")
 
     call_command("prune", "--events-days=11", "--ownerless-events-days=9")
 
-    assert Event.objects.get().user_group == user_group
+    assert list(Event.objects.order_by("pk")) == owned
 
 
 @pytest.mark.parametrize("days", ["0", "x", "999999999"])
