@@ -19,6 +19,7 @@ from usergroups.db.compiled_statements import select_statement
 from usergroups.db.models import DatedModel
 from usergroups.db.querysets import WritingManager, WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
+from usergroups.db.versions import Versions
 from usergroups.events import Event, Kind, keys_text, record_events
 from usergroups.models import UserGroup
 
@@ -125,7 +126,7 @@ class PublicIdManager(WritingManager[M]):
         self,
         user_group: UserGroup,
         public_id: object,
-        versions: Sequence[datetime] | None = None,
+        versions: Versions = None,
         **changes: object,
     ) -> M:
         """Update only the given fields of the user group's row with this id,
@@ -160,7 +161,7 @@ class PublicIdManager(WritingManager[M]):
         self,
         user_group: UserGroup,
         public_id: object,
-        versions: Sequence[datetime] | None = None,
+        versions: Versions = None,
     ) -> None:
         """Delete the user group's row with this id.
 

@@ -40,11 +40,10 @@ from usergroups.api.serializers import (
     FailureSerializer,
     Validated,
 )
-from usergroups.models import MAX_ID_LENGTH
 from usergroups.serializers import (
-    DeletionListQuery,
     UserGroupIdQuery,
     UserGroupIdSerializer,
+    UserGroupIdsSerializer,
     UserGroupSerializer,
 )
 from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH, Revocation
@@ -112,7 +111,7 @@ class URLField(TextField):
         try:
             return web_url.clean(text)
         except ValidationError as error:
-            # Only a serializer would convert Django's error.
+            # DRF's lists, unlike its serializers, do not convert Django's error.
             raise serializers.ValidationError(get_error_detail(error)) from None
 
 
@@ -145,11 +144,7 @@ class TagField(TextField):
     """A tag, which is validated by ``clean_tag``."""
 
     def to_internal_value(self, data: object) -> str:
-        try:
-            return clean_tag(data)
-        except ValidationError as error:
-            # Only a serializer would convert Django's error.
-            raise serializers.ValidationError(get_error_detail(error)) from None
+        return clean_tag(data)
 
 
 class PastTimestampField(TimestampField):
@@ -500,6 +495,7 @@ class TagSerializer(serializers.Serializer[Tag]):
 class TagListQuery(PageQuery):
     examples = {"prefix": "rep"}
 
+    key_from_text = staticmethod(str)
     # Tags have an order of their own.
     order = None  # type: ignore[assignment]
     prefix = TextField(
@@ -541,10 +537,6 @@ class TagRenameEnvelope(Envelope):
     changed = serializers.IntegerField(
         help_text="The number of bookmarks that were changed."
     )
-
-
-class BookmarkDeletionListQuery(DeletionListQuery):
-    """The query parameters of the list of deleted bookmarks and collections."""
 
 
 class DeletionSerializer(serializers.Serializer[Deletion]):
@@ -744,15 +736,8 @@ class AccessTokenCreateSerializer(UserGroupIdSerializer, NewAccessTokenSerialize
     """A new access token."""
 
 
-class AccessTokenBatchSerializer(NewAccessTokenSerializer):
+class AccessTokenBatchSerializer(UserGroupIdsSerializer, NewAccessTokenSerializer):
     """New access tokens, one for each of several user groups."""
-
-    examples = {"user_group_ids": ["example_1", "example_2"]}
-
-    user_group_ids = BatchField(
-        child=TextField(max_length=MAX_ID_LENGTH),
-        help_text="Your own identifiers of up to 1,000 user groups.",
-    )
 
 
 SUCCESSORS = (

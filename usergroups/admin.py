@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .admin_tools.autocomplete import AutocompleteFilter
-from .admin_tools.confirmations import OneRowForm, requires_confirmation
+from .admin_tools.confirmations import Confirmation, OneRowForm
 from .admin_tools.event_list import EventAdmin
 from .admin_tools.fields import (
     JSONObjectFormField,
@@ -174,7 +174,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         return Q(token__in=secrets)
 
     @admin.action(permissions=["change"])
-    @requires_confirmation(
+    @Confirmation(
         _("Rotate the dashboard token of %(rows)s"),
         _(
             "The user group gets a new token. Dashboards that use the old token stop "
@@ -197,7 +197,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
         return request.user.has_perm(permission)
 
     @admin.action(permissions=["reveal"])
-    @requires_confirmation(
+    @Confirmation(
         _("Reveal the dashboard token of %(rows)s"),
         _("The history of the user group will record this."),
         OneRowForm,

@@ -33,25 +33,26 @@ def check_settings(**kwargs: object) -> list[CheckMessage]:
     """Return an error for each invalid setting, and a warning if no call can
     be answered.
     """
-    errors: list[CheckMessage] = []
-    errors += require_integer(
-        "USERGROUPS_MAX_BODY_SIZE", conf.max_body_size(), 1, "usergroups.E001"
-    )
-    errors += require_integer(
-        "USERGROUPS_TRUSTED_PROXIES", conf.trusted_proxies(), 0, "usergroups.E004"
-    )
-    errors += require_integer(
-        "USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E007"
-    )
-    errors += require_integer(
-        "USERGROUPS_DELETION_RETENTION_DAYS",
-        conf.deletion_retention_days(),
-        1,
-        "usergroups.E008",
-        maximum=conf.MAX_RETENTION_DAYS,
-    )
-    errors += _require_rate("USERGROUPS_CALL_RATE", conf.call_rate())
-    errors += _require_rate("USERGROUPS_FAILURE_RATE", conf.failure_rate())
+    errors: list[CheckMessage] = [
+        *require_integer(
+            "USERGROUPS_MAX_BODY_SIZE", conf.max_body_size(), 1, "usergroups.E001"
+        ),
+        *require_integer(
+            "USERGROUPS_TRUSTED_PROXIES", conf.trusted_proxies(), 0, "usergroups.E004"
+        ),
+        *require_integer(
+            "USERGROUPS_CALL_TIME_LIMIT", conf.call_time_limit(), 1, "usergroups.E007"
+        ),
+        *require_integer(
+            "USERGROUPS_DELETION_RETENTION_DAYS",
+            conf.deletion_retention_days(),
+            1,
+            "usergroups.E008",
+            maximum=conf.MAX_RETENTION_DAYS,
+        ),
+        *_require_rate("USERGROUPS_CALL_RATE", conf.call_rate()),
+        *_require_rate("USERGROUPS_FAILURE_RATE", conf.failure_rate()),
+    ]
     if not settings.USE_TZ:
         text = "USE_TZ is off. Calls of the apps fail."
         hint = "Set USE_TZ = True. The apps store and compare times in UTC."
@@ -97,12 +98,11 @@ def require_integer(
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     if is_integer and minimum <= value <= maximum:  # type: ignore[operator]
         return []
-    text = f"{name} is not an integer of at least {minimum}"
+    text = f"{name} is not an integer from {minimum}"
     if maximum < math.inf:
-        text = f"{text} and at most {maximum}"
-    text = f"{text}."
+        text += f" to {maximum}"
     hint = "Correct the setting, or remove it to use the default."
-    return [Error(text, hint, id=error_id)]
+    return [Error(f"{text}.", hint, id=error_id)]
 
 
 def _require_rate(name: str, value: object) -> list[CheckMessage]:
@@ -128,18 +128,16 @@ def check_databases(
     """
     aliases = set(filter(_may_be_migrated, databases or ()))
     for model in _models():
-        aliases.add(router.db_for_read(model))
-        aliases.add(router.db_for_write(model))
+        aliases |= {router.db_for_read(model), router.db_for_write(model)}
     hint = (
         "Use PostgreSQL with psycopg 3, or SQLite 3.35 or newer, for the apps "
         "usergroups and bookmarks."
     )
-    errors: list[CheckMessage] = []
-    for alias in sorted(aliases):
-        if not _is_supported(connections[alias]):
-            text = f"The database {alias!r} is not supported."
-            errors.append(Error(text, hint, id="usergroups.E005"))
-    return errors
+    return [
+        Error(f"The database {alias!r} is not supported.", hint, id="usergroups.E005")
+        for alias in sorted(aliases)
+        if not _is_supported(connections[alias])
+    ]
 
 
 @register(Tags.database)
@@ -159,12 +157,15 @@ def check_encodings(
         "Create another one with `createdb --encoding=UTF8 --template=template0`, "
         "and move the data with pg_dump and pg_restore."
     )
-    errors: list[CheckMessage] = []
-    for alias in filter(_may_be_migrated, databases or ()):
-        if _encoding(connections[alias]) != "UTF8":
-            text = f"The encoding of the database {alias!r} is not UTF8."
-            errors.append(Error(text, hint, id="usergroups.E006"))
-    return errors
+    return [
+        Error(
+            f"The encoding of the database {alias!r} is not UTF8.",
+            hint,
+            id="usergroups.E006",
+        )
+        for alias in filter(_may_be_migrated, databases or ())
+        if _encoding(connections[alias]) != "UTF8"
+    ]
 
 
 def _models() -> list[type[Model]]:

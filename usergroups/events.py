@@ -182,6 +182,9 @@ def events_about(
     names, keys nor numbers of others. ``keys_of`` returns the keys of all rows
     that the action on a row is about.
     """
+    # The querysets record the deletions of owners.
+    if kind == Kind.DELETED and is_owner(type(rows[0])):
+        return []
     model = type(rows[0])._meta.label_lower
     by_owner = defaultdict(list)
     for row in rows:

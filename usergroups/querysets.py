@@ -20,7 +20,7 @@ from .db.models import assign_each
 from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
-from .db.versions import Modified, require_version
+from .db.versions import Modified, Versions, require_version
 from .deletion_log import UserGroupDeletion
 from .events import Event, Kind, events_about, keys_text, record_events
 
@@ -214,7 +214,7 @@ class UserGroupManager(WritingManager["UserGroup"]):
         self,
         provided_id: str,
         scope: Scope,
-        versions: Sequence[datetime] | None = None,
+        versions: Versions = None,
         **changes: object,
     ) -> "UserGroup":
         """Update the fields in ``changes`` and return the group, if its version
@@ -257,7 +257,7 @@ class UserGroupManager(WritingManager["UserGroup"]):
         self,
         provided_id: str,
         scope: Scope,
-        versions: Sequence[datetime] | None = None,
+        versions: Versions = None,
     ) -> None:
         """Delete the group and its dependants, if its version is one of
         ``versions`` or these are None.

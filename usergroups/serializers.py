@@ -356,7 +356,7 @@ class UserGroupBatchEnvelope(Envelope):
 class UserGroupIdsSerializer(serializers.Serializer[None]):
     """The ids of user groups."""
 
-    examples = {"user_group_ids": ["example_1", "example_2"]}
+    examples: Examples = {"user_group_ids": ["example_1", "example_2"]}
 
     user_group_ids = BatchField(
         child=TextField(max_length=MAX_ID_LENGTH),

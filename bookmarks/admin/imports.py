@@ -2,7 +2,7 @@
 
 import logging
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django import forms
 from django.core.exceptions import PermissionDenied
@@ -24,17 +24,17 @@ from bookmarks.files import (
     open_content,
     read,
 )
-from bookmarks.import_report import translated
+from bookmarks.import_report import Report, refused_lines, translated
 from bookmarks.imports import rolled_back_if, store
 from bookmarks.models import Bookmark, Collection
 from usergroups.admin_tools.autocomplete import autocomplete_field, set_query_params
+from usergroups.admin_tools.event_list import refused_file_name
 from usergroups.admin_tools.pages import let_browsers_go_back
 from usergroups.api import conf as usergroups_conf
 from usergroups.api.throttling import Deadline
 from usergroups.signals import acting_as
 
 from .collections import USER_GROUP_PARAM
-from .import_report import DetailedReport
 from .owned import OwnedAdmin
 
 logger = logging.getLogger(__name__)
@@ -166,31 +166,37 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         form = ImportForm(self, request.POST, request.FILES)
         if not form.is_valid():
             return self.render_import(request, form)
+        values = form.cleaned_data
         dry_run = "check" in request.POST
-        report = self.store_file(request, form.cleaned_data, dry_run)
-        # for the next file
-        form = ImportForm(self, initial={"user_group": report.user_group})
-        return self.render_import(request, form, report)
+        report = self.store_file(request, values, dry_run)
+        # With the lines in the link, nothing has to be stored for a download.
+        refused_csv = quote(refused_lines(report.refusals))
+        return self.render_import(
+            request,
+            # for the next file
+            ImportForm(self, initial={"user_group": values["user_group"]}),
+            report=report,
+            user_group=values["user_group"],
+            dry_run=dry_run,
+            written=report.created + report.updated,
+            refused_csv=f"data:text/csv;charset=utf-8,{refused_csv}",
+            refused_file_name=refused_file_name(report.file_name),
+        )
 
     def store_file(
         self, request: HttpRequest, values: dict[str, Any], dry_run: bool
-    ) -> DetailedReport:
+    ) -> Report:
         """Store the bookmarks of the file and return the report.
 
         A dry run is rolled back.
         """
-        report = DetailedReport(
-            file_name=values["file"].name,
-            user_group=values["user_group"],
-            format_name=values["format"],
-            dry_run=dry_run,
-        )
+        report = Report(file_name=values["file"].name)
         using = router.db_for_write(Bookmark)
         try:
             with acting_as(request.user), rolled_back_if(dry_run, using):
                 store(
-                    report.user_group,
-                    read(values["content"], report.format_name, values["encoding"]),
+                    values["user_group"],
+                    read(values["content"], values["format"], values["encoding"]),
                     report,
                     values["collection"],
                     values["update"],
@@ -202,18 +208,15 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         return report
 
     def render_import(
-        self,
-        request: HttpRequest,
-        form: ImportForm,
-        report: DetailedReport | None = None,
+        self, request: HttpRequest, form: ImportForm, **context: object
     ) -> HttpResponse:
         response = self.render_page(
             request,
             "bookmarks/import_form.html",
             gettext("Import bookmarks"),
             form=form,
-            report=report,
             media=self.media + form.media,
             can_view=self.has_view_permission(request),
+            **context,
         )
         return let_browsers_go_back(response)

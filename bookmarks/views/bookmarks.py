@@ -15,6 +15,7 @@ from usergroups.api.pagination import KeysetPagination
 from usergroups.api.requests import APIRequest
 from usergroups.api.serializers import AnySerializer, Envelope
 from usergroups.api.views import CreateMixin, ListMixin
+from usergroups.serializers import DeletionListQuery
 
 from .access_token_view import AccessTokenView, BookmarkAPIView, PublicIdMixin
 
@@ -78,7 +79,7 @@ class BookmarkView(PublicIdMixin, BookmarkAPIView):
 
 @extend_schema_view(get=openapi.list_deletions)
 class DeletionsView(ListMixin, AccessTokenView):
-    request_serializers = {"GET": serializers.BookmarkDeletionListQuery}
+    request_serializers = {"GET": DeletionListQuery}
     response_serializers = {"GET": serializers.DeletionListEnvelope}
     serializer_class = serializers.DeletionSerializer
     list_name = "deletions"

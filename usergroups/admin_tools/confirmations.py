@@ -1,8 +1,9 @@
 """Confirmation pages: what an action will change, and a form that runs it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from django import forms
 from django.contrib import messages
@@ -80,35 +81,29 @@ class OneRowForm(ConfirmationForm):
     max_rows = 1
 
 
-class Confirmation(NamedTuple):
-    """What the confirmation page of an action shows, and the action itself.
+@dataclass
+class Confirmation:
+    """Decorates an admin action, so that it asks for confirmation before it
+    runs.
 
-    Buttons of an irreversible action are red.
+    The action runs in a transaction. It receives the confirmed rows that still
+    exist, as a queryset that locks them, and the values of ``form_class`` as
+    keyword arguments. It returns a response, or a message to show.
     """
 
-    action: ConfirmedAction
     title: str | Promise
-    text: str | Promise
-    form_class: type[ConfirmationForm]
-    irreversible: bool
-
-
-def requires_confirmation(
-    title: str | Promise,
-    text: str | Promise,
-    form_class: type[ConfirmationForm] = ConfirmationForm,
-    irreversible: bool = False,
-) -> Callable[[ConfirmedAction], AskingAction]:
-    """Decorate an admin action to ask for confirmation before it runs.
-
-    The page that asks shows ``title`` and ``text``. In the title, ``%(rows)s``
-    stands for text such as "3 bookmarks". The action runs in a transaction. It
-    receives the confirmed rows that still exist, as a queryset that locks
-    them, and the values of ``form_class`` as keyword arguments. It returns a
-    response, or a message to show.
+    """The title of the page that asks, in which ``%(rows)s`` stands for text
+    such as "3 bookmarks".
     """
+    text: str | Promise
+    form_class: type[ConfirmationForm] = ConfirmationForm
+    irreversible: bool = False
+    """Whether the buttons of the action are red."""
+    action: ConfirmedAction = field(init=False)
 
-    def decorate(action: ConfirmedAction) -> AskingAction:
+    def __call__(self, action: ConfirmedAction) -> AskingAction:
+        self.action = action
+
         @wraps(action)
         def ask(
             model_admin: "ConfirmingAdmin[M]",
@@ -121,11 +116,8 @@ def requires_confirmation(
             keys = queryset.values_list("pk", flat=True)
             return model_admin.confirm(request, query, keys)
 
-        confirmation = Confirmation(action, title, text, form_class, irreversible)
-        ask.confirmation = confirmation  # type: ignore[attr-defined]
+        ask.confirmation = self  # type: ignore[attr-defined]
         return ask
-
-    return decorate
 
 
 class ConfirmingAdmin(PagesAdmin[M]):

@@ -19,7 +19,7 @@ from usergroups.db import cascades
 from usergroups.db.cascades import ProtectingError
 from usergroups.events import Kind
 
-from .confirmations import ConfirmationForm, ConfirmingAdmin, requires_confirmation
+from .confirmations import Confirmation, ConfirmationForm, ConfirmingAdmin
 from .history import log_action
 from .pages import M
 from .paginator import display_rows
@@ -124,7 +124,7 @@ class DeletingAdmin(ConfirmingAdmin[M]):
         description=_("Delete selected %(verbose_name_plural)s"),
         permissions=["delete"],
     )
-    @requires_confirmation(
+    @Confirmation(
         _("Delete %(rows)s"),
         _("The following is affected. This cannot be undone."),
         DeletionForm,

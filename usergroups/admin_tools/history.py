@@ -70,10 +70,8 @@ def log_action(
     """
     if not rows:
         return []
-    # The querysets record the deletions of owners.
-    if kind != Kind.DELETED or not is_owner(type(rows[0])):
-        with acting_as(user):
-            record_events(events_about(kind, rows, **fields))
+    with acting_as(user):
+        record_events(events_about(kind, rows, **fields))
     return log_entries(user, kind, rows, message)
 
 

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeListSearchForm
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.utils.text import smart_split
 from django.utils.translation import gettext
 
-from usergroups.db.bounded_reads import compare_positions, number_to_read
+from usergroups.db.bounded_reads import number_to_read
 from usergroups.db.stored_json import StoredSize
 
 from .pages import M
@@ -53,33 +52,15 @@ def rows_to_search(
     """Return the rows that a search reads, and their number if there are more.
 
     They are the first in this order, at most MAX_LISTED, with at most
-    MAX_SEARCHED_SIZE bytes in the ``searched`` fields. The fields of the
-    order must not be null, and all of them get the direction of the first.
+    MAX_SEARCHED_SIZE bytes in the ``searched`` fields.
     """
-    is_descending = ordering[0].startswith("-")
-    sign = "-" if is_descending else ""
-    names = [name.removeprefix("-") for name in ordering]
-    if names[-1] == "pk":
-        names[-1] = rows.model._meta.pk.name
-    ordered = rows.order_by(*[f"{sign}{name}" for name in names])
+    ordered = rows.order_by(*ordering)
     number, has_more = number_to_read(
         ordered, StoredSize(*searched), MAX_LISTED, MAX_SEARCHED_SIZE
     )
     if not has_more:
         return rows, None
-    positions = ordered.values_list(*names)
-    first = positions.first()
-    last = positions[number - 1 : number].first()
-    # Others have deleted rows meanwhile.
-    if first is None or last is None:
-        return rows.none(), None
-    # All rows may have the same first value, such as the user group by which
-    # the list is filtered.
-    if len(names) > 1 and first[0] == last[0]:
-        rows = rows.filter(**{names[0]: first[0]})
-        names = names[1:]
-        last = last[1:]
-    # Compare with the values of the last row. With a subquery of keys,
-    # PostgreSQL may read the whole table.
-    up_to = GreaterThanOrEqual if is_descending else LessThanOrEqual
-    return rows.filter(compare_positions(rows.model, names, last, up_to)), number
+    # Select them by their keys, because a slice cannot be filtered. With a
+    # subquery of keys, PostgreSQL may read the whole table.
+    keys = ordered.values_list("pk", flat=True)[:number]
+    return rows.filter(pk__in=list(keys)), number

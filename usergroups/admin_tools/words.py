@@ -8,14 +8,12 @@ rows. Removing the accents in SQL takes five times as long.
 
 import re
 from collections import defaultdict
-from unicodedata import combining, normalize
+from unicodedata import normalize
 
-WITH_ACCENTS = (
-    (0xC0, 0x250),  # Latin
-    (0x370, 0x530),  # Greek and Cyrillic
-    (0x1E00, 0x2000),  # Latin and Greek with several accents
-)
-"""The ranges of letters with accents."""
+END_OF_LETTERS = 0x2000
+"""The code point after the last letter with accents. Letters are Latin, Greek
+and Cyrillic, for example.
+"""
 
 WITH_STROKES = {"đ": "d", "ł": "l", "ø": "o"}
 """Letters with what Unicode does not treat as an accent."""
@@ -25,27 +23,19 @@ ACCENTS = "[\u0300-\u036f]*"
 
 
 def without_accents(letter: str) -> str:
-    """Return a lower-case letter without its accents."""
-    decomposed = normalize("NFD", letter)
-    base = decomposed[0]
-    # The parts of a Korean syllable are not accents.
-    if not all(map(combining, decomposed[1:])):
-        return letter
+    """Return the lower-case letter without its accents."""
+    base = normalize("NFD", letter.lower())[0]
     return WITH_STROKES.get(base, base)
 
 
-def letters_by_base() -> dict[str, set[str]]:
-    """Return the letters with accents, in both cases, by the lower-case
-    letters without them.
-    """
-    letters = defaultdict(set)
-    for first, end in WITH_ACCENTS:
-        for letter in map(chr, range(first, end)):
-            letters[without_accents(letter.lower())].add(letter)
-    return letters
+LETTERS: dict[str, set[str]] = defaultdict(set)
+"""By the lower-case letter without accents, the letters that it finds, in both
+cases.
+"""
 
-
-LETTERS = letters_by_base()
+for letter in map(chr, range(END_OF_LETTERS)):
+    if letter.isalpha():
+        LETTERS[without_accents(letter)].add(letter)
 
 
 def pattern_of(word: str) -> str:
@@ -59,9 +49,7 @@ def pattern_of(word: str) -> str:
         return re.escape(word)
     parts = []
     for letter in letters:
-        base = without_accents(letter)
-        variants = {base, base.upper(), letter, letter.upper()}
-        variants |= LETTERS.get(base, set())
+        variants = {letter, letter.upper(), *LETTERS.get(without_accents(letter), ())}
         # The capital letter of "ß" is "SS".
         single = sorted(each for each in variants if len(each) == 1)
         choice = "".join(map(re.escape, single))

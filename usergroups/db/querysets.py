@@ -23,7 +23,7 @@ from .cascades import (
 )
 from .compiled_statements import update_statement
 from .deletion_records import DeletionRecord
-from .versions import Modified
+from .versions import Modified, Versions
 
 M = TypeVar("M", bound=models.Model)
 
@@ -48,14 +48,17 @@ class WritingQuerySet(models.QuerySet[M]):
         """Return the queryset on the database ``db_for_write``."""
         return self.using(self.db_for_write)
 
-    def _delete_version(self, versions: Sequence[datetime] | None) -> None:
-        """Delete the queryset's only row.
+    def _delete_version(self, versions: Versions) -> None:
+        """Delete the queryset's only row, if it has one of these versions.
 
         Raises DoesNotExist, Modified, TooManyDependants or a ProtectingError.
         """
 
         def delete() -> int:
-            self._require_version(versions)
+            if versions is not None:
+                locked = self.select_for_update().values_list("updated_at", flat=True)
+                if locked.get() not in versions:
+                    raise Modified
             self._require_few_dependants(cascades.MAX_DEPENDANTS)
             return self._delete()[0]
 
@@ -164,17 +167,6 @@ class WritingQuerySet(models.QuerySet[M]):
             by_model[rows.model] = others | rows
         return by_model
 
-    def _require_version(self, versions: Sequence[datetime] | None) -> None:
-        """Lock the row and check its version, unless ``versions`` is None.
-
-        Raises DoesNotExist or Modified.
-        """
-        if versions is None:
-            return
-        times = self.select_for_update().values_list("updated_at", flat=True)
-        if times.get() not in versions:
-            raise Modified
-
 
 class WritingManager(models.Manager[M]):
     """A manager with the methods that take the owner of the rows.
@@ -182,9 +174,6 @@ class WritingManager(models.Manager[M]):
     Querysets do not have them, because compiled statements would ignore their
     filters. Nor have the managers of relations, which Django derives from the
     first manager of a model.
-
-    The argument ``versions`` contains the accepted values of the row's
-    ``updated_at``, or is None for any.
     """
 
     changeable: frozenset[str] = frozenset()
@@ -218,7 +207,7 @@ class WritingManager(models.Manager[M]):
     def _update_by_key(
         self,
         key: Mapping[str, object],
-        versions: Sequence[datetime] | None,
+        versions: Versions,
         changes: Mapping[str, object],
     ) -> M:
         """Update the row that has the values of ``key``, and return it.

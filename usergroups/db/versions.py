@@ -1,7 +1,11 @@
 """Detect lost updates by the time of the last change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TypeAlias
+
+Versions: TypeAlias = Sequence[datetime] | None
+"""The accepted values of a row's ``updated_at``, or None for any."""
 
 
 class Modified(Exception):

@@ -1,7 +1,9 @@
 """The base class of the commands, and the options that several of them have."""
 
 import sys
+from argparse import ArgumentTypeError
 from contextlib import suppress
+from datetime import timedelta
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import (
@@ -13,6 +15,8 @@ from django.core.management.base import (
 from django.db import Error as DatabaseError
 
 from usergroups.models import Environment
+
+MAX_DAYS = 36_500  # about a century
 
 
 class OperatorCommand(BaseCommand):
@@ -67,6 +71,13 @@ def utf8(value: str) -> str:
     # Python decodes other bytes as lone surrogates, which encode() refuses.
     value.encode()
     return value
+
+
+def days(value: str) -> timedelta:
+    """Convert an argument, a number of days."""
+    if not 0 < int(value) <= MAX_DAYS:
+        raise ArgumentTypeError(f"must be a number of days from 1 to {MAX_DAYS}")
+    return timedelta(days=int(value))
 
 
 def add_scope_options(parser: CommandParser) -> None:

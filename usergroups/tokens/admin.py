@@ -23,7 +23,7 @@ from usergroups.admin_tools.cells import (
     short_date,
     two_lines,
 )
-from usergroups.admin_tools.confirmations import requires_confirmation
+from usergroups.admin_tools.confirmations import Confirmation
 from usergroups.admin_tools.forms import OperatorForm
 from usergroups.admin_tools.history import log_entries
 from usergroups.admin_tools.lists import ListFilters
@@ -243,7 +243,7 @@ class TokenAdmin(OperatorAdmin[T]):
         description=_("Revoke selected %(verbose_name_plural)s"),
         permissions=["revoke"],
     )
-    @requires_confirmation(
+    @Confirmation(
         _("Revoke %(rows)s"),
         _(
             "Requests with a revoked token are rejected immediately. This cannot be "
@@ -273,7 +273,7 @@ class TokenAdmin(OperatorAdmin[T]):
         description=_("Rotate selected %(verbose_name_plural)s"),
         permissions=["rotate"],
     )
-    @requires_confirmation(
+    @Confirmation(
         _("Rotate %(rows)s"),
         _(
             "Each token gets a successor with the same name and permissions. Its "

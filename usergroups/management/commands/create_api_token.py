@@ -1,5 +1,3 @@
-from argparse import ArgumentTypeError
-from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -9,19 +7,11 @@ from django.utils import timezone
 from usergroups.management.operator_command import (
     OperatorCommand,
     add_scope_options,
+    days,
     utf8,
 )
 from usergroups.models import ApiToken, Team
 from usergroups.tokens.models import MAX_ACTIVE_TOKENS, TooManyTokens
-
-MAX_DAYS = 36_500  # about a century
-
-
-def days(value: str) -> datetime:
-    """Convert an argument, a number of days, to the time in that many days."""
-    if not 0 < int(value) <= MAX_DAYS:
-        raise ArgumentTypeError(f"must be a number of days from 1 to {MAX_DAYS}")
-    return timezone.now() + timedelta(days=int(value))
 
 
 class Command(OperatorCommand):
@@ -41,18 +31,13 @@ class Command(OperatorCommand):
         )
         parser.add_argument("--read-only", action="store_true")
         parser.add_argument(
-            "--expires-in",
-            dest="expires_at",
-            type=days,
-            metavar="DAYS",
-            help="Default: never.",
+            "--expires-in", type=days, metavar="DAYS", help="Default: never."
         )
 
     def handle(self, *args: object, **options: Any) -> None:
-        fields = {
-            name: options[name]
-            for name in ("environment", "name", "read_only", "expires_at")
-        }
+        fields = {name: options[name] for name in ("environment", "name", "read_only")}
+        if options["expires_in"] is not None:
+            fields["expires_at"] = timezone.now() + options["expires_in"]
         with transaction.atomic(using=router.db_for_write(ApiToken)):
             team = find_or_create_team(options["team"], options["create_team"])
             try:

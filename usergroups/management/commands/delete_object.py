@@ -10,7 +10,7 @@ from django.db import models
 from usergroups.db.models import WritingModel
 from usergroups.db.querysets import WritingQuerySet
 from usergroups.db.retry import retry_on_conflict
-from usergroups.events import Kind, events_about, is_owner, record_events
+from usergroups.events import Kind, events_about, record_events
 from usergroups.management.operator_command import OperatorCommand
 from usergroups.signals import acting_as
 
@@ -62,8 +62,7 @@ class Command(OperatorCommand):
 
         def delete() -> dict[str, int]:
             deleted: dict[str, int] = rows.delete()[1]
-            # The querysets record the deletions of owners.
-            if deleted and not is_owner(model):
+            if deleted:
                 record_events(events_about(Kind.DELETED, [row], counts=deleted))
             return deleted
 

@@ -1,6 +1,6 @@
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from operator import methodcaller
 from typing import Any
 
@@ -15,33 +15,25 @@ from usergroups.db.cascades import cascading_relations
 from usergroups.db.deletion_records import DeletionRecord
 from usergroups.deletion_log import oldest_recorded_time
 from usergroups.events import Event, first_key
-from usergroups.management.operator_command import OperatorCommand
+from usergroups.management.operator_command import OperatorCommand, days
 from usergroups.models import Team
 from usergroups.tokens.models import Token
 
 CHUNK = 1_000  # rows in a statement
 
-MAX_DAYS = 365_000  # about a thousand years, before which there are no dates
 
 OPTIONS = {
     "events": "365",
-    "ownerless-events": "1095",
-    "refused-lines": "30",
+    "ownerless_events": "1095",
+    "refused_lines": "30",
     "tokens": "365",
-    "log-entries": "365",
+    "log_entries": "365",
 }
 """What is deleted or erased, and by default after how many days."""
 
 delete = methodcaller("delete")
 erase_refused_lines = methodcaller("update", refused_lines="")
 erase_log_entries = methodcaller("update", object_repr="", change_message="")
-
-
-def days(value: str) -> datetime:
-    """Return the time so many days ago. Raises ValueError."""
-    if not 0 < int(value) <= MAX_DAYS:
-        raise ValueError
-    return timezone.now() - timedelta(days=int(value))
 
 
 class Command(OperatorCommand):
@@ -55,32 +47,31 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         for name, default in OPTIONS.items():
-            parser.add_argument(
-                f"--{name}-days", type=days, default=default, metavar="N"
-            )
+            option = f"--{name}-days".replace("_", "-")
+            parser.add_argument(option, type=days, default=default, metavar="N")
         help_text = "Only count what would be deleted or erased."
         parser.add_argument("--dry-run", action="store_true", help=help_text)
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.numbers = Counter[str]()
         self.is_dry = options["dry_run"]
+        now = timezone.now()
+        since = {name: now - options[f"{name}_days"] for name in OPTIONS}
         events = Event.objects.all()
         owned = events.exclude(user_group=None, team=None)
-        self.prune("events", older(owned, options["events_days"]))
+        self.prune("events", older(owned, since["events"]))
         ownerless = events.filter(user_group=None, team=None)
-        self.prune(
-            "ownerless-events", older(ownerless, options["ownerless_events_days"])
-        )
-        refused = older(events, options["refused_lines_days"]).exclude(refused_lines="")
-        self.prune("refused-lines", refused, erase_refused_lines)
+        self.prune("ownerless events", older(ownerless, since["ownerless_events"]))
+        refused = older(events, since["refused_lines"]).exclude(refused_lines="")
+        self.prune("refused lines", refused, erase_refused_lines)
         for model in apps.get_models():
             if issubclass(model, Token):
-                self.prune("tokens", model.objects.old(options["tokens_days"]))
+                self.prune("tokens", model.objects.old(since["tokens"]))
             if issubclass(model, DeletionRecord):
                 records = model._default_manager.all()
                 self.prune("deletions", older(records, oldest_recorded_time()))
         if apps.is_installed("django.contrib.admin"):
-            self.prune_log_entries(options["log_entries_days"])
+            self.prune_log_entries(since["log_entries"])
         self.stderr.write(self.describe_progress(), self.style.SUCCESS)
 
     def prune(
@@ -110,7 +101,7 @@ class Command(OperatorCommand):
         owner that was deleted, such as those of a host project's admin.
         """
         old = log_entries().filter(action_time__lt=since)
-        self.prune("log-entries", old, erase_log_entries)
+        self.prune("log entries", old, erase_log_entries)
         content_types = apps.get_model("contenttypes", "ContentType")
         newer = log_entries().filter(action_time__gte=since).order_by("pk")
         for model in owned_models():
@@ -123,12 +114,12 @@ class Command(OperatorCommand):
                 existing = set(map(str, found))
                 gone = [pk for pk, key in chunk.items() if key not in existing]
                 entries = log_entries().filter(pk__in=gone)
-                self.prune("log-entries", entries, erase_log_entries)
+                self.prune("log entries", entries, erase_log_entries)
                 rest = rest.filter(pk__gt=max(chunk))
 
     def describe_progress(self) -> str:
         numbers = [f"{number:,} {name}" for name, number in self.numbers.items()]
-        text = ", ".join(numbers).replace("-", " ")
+        text = ", ".join(numbers)
         verb = "Would delete or erase" if self.is_dry else "Deleted or erased"
         return f"{verb} {text}."
 
