@@ -171,7 +171,7 @@ class PublicIdManager(WritingManager[M]):
         """
         rows = self.on_db_for_write().get_queryset()
         key = parse_public_id(public_id)
-        rows.filter(user_group=user_group, pk=key)._delete_version(versions)
+        rows.filter(user_group=user_group, pk=key)._delete_only_row(versions)
 
     def delete_by_ids(
         self, user_group: UserGroup, public_ids: Sequence[object]

@@ -20,7 +20,7 @@ ADMIN_PREFIX = "admin/"
 View = Callable[..., HttpResponseBase]
 
 
-def page(view: View) -> View:
+def get_only(view: View) -> View:
     """Decorate a view that only serves GET and HEAD.
 
     Other methods get a 405 response in JSON.

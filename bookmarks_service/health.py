@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 
 from usergroups.api.errors import NO_STORE, DatabaseUnavailable, failure_response
 
-from .handlers import View, page
+from .handlers import View, get_only
 from .json_log import first_line
 
 logger = logging.getLogger(__name__)
@@ -35,13 +35,13 @@ def health(get_response: View) -> View:
     return middleware
 
 
-@page
+@get_only
 def alive(request: HttpRequest) -> HttpResponse:
     """Respond with 200 whenever the process can serve requests at all."""
     return JsonResponse({"success": 1}, headers=NO_STORE)
 
 
-@page
+@get_only
 def ready(request: HttpRequest) -> HttpResponse:
     """Respond with 503 if the database is unavailable or hangs, a migration is
     not applied, a column is missing, or writes cannot be replicated.

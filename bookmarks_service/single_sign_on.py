@@ -31,7 +31,7 @@ from django.utils import timezone
 from django.utils.encoding import iri_to_uri
 from django.views.decorators.cache import never_cache
 
-from .handlers import page
+from .handlers import get_only
 
 logger = logging.getLogger(__name__)
 
@@ -259,10 +259,10 @@ def text_of(claims: Claims, name: str) -> str:
 
 
 urlpatterns = [
-    path("single-sign-on/", page(never_cache(start)), name="single_sign_on"),
+    path("single-sign-on/", get_only(never_cache(start)), name="single_sign_on"),
     path(
         "single-sign-on/callback/",
-        page(never_cache(callback)),
+        get_only(never_cache(callback)),
         name="single_sign_on_callback",
     ),
 ]

@@ -6,7 +6,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView, TemplateView
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from .handlers import ADMIN_PREFIX, page
+from .handlers import ADMIN_PREFIX, get_only
 from .schema import schema
 
 handler400 = "bookmarks_service.handlers.bad_request"
@@ -19,12 +19,12 @@ urlpatterns = [
     path("", include("bookmarks.urls")),
     path("", include("bookmarks.access_token_urls")),
     path(ADMIN_PREFIX, admin.site.urls),
-    path("", page(TemplateView.as_view(template_name="index.html")), name="index"),
-    path("schema/", page(schema), name="schema"),
-    path("docs/", page(SpectacularSwaggerSplitView.as_view()), name="docs"),
+    path("", get_only(TemplateView.as_view(template_name="index.html")), name="index"),
+    path("schema/", get_only(schema), name="schema"),
+    path("docs/", get_only(SpectacularSwaggerSplitView.as_view()), name="docs"),
 ]
 for name in ("admin", "schema", "docs"):
-    urlpatterns.append(path(name, page(RedirectView.as_view(url=f"{name}/"))))
+    urlpatterns.append(path(name, get_only(RedirectView.as_view(url=f"{name}/"))))
 if settings.OIDC_ISSUER:
     # before the admin, which responds to all unknown paths below its prefix
     sign_on = path(ADMIN_PREFIX, include("bookmarks_service.single_sign_on"))

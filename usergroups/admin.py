@@ -22,7 +22,7 @@ from .admin_tools.fields import (
     ModelField,
     SingleLineField,
 )
-from .admin_tools.history import log_action, log_entries
+from .admin_tools.history import log_action, write_log_entries
 from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.related_lists import RelatedLists
@@ -186,7 +186,7 @@ class UserGroupAdmin(OperatorAdmin[UserGroup]):
     def rotate_token(self, request: HttpRequest, queryset: QuerySet[UserGroup]) -> str:
         user_group = queryset.get()
         UserGroup.objects.rotate_token(user_group.provided_id, user_group.scope)
-        log_entries(request.user, Kind.ROTATED, [user_group])
+        write_log_entries(request.user, Kind.ROTATED, [user_group])
         text = gettext("The dashboard token of {} was rotated.")
         return format_html(text, self.link_to(user_group))
 

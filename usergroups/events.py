@@ -150,7 +150,7 @@ def owner_of(row: models.Model) -> dict[str, object]:
     return {}
 
 
-def name_of(writer: object) -> str:
+def actor_name(writer: object) -> str:
     """Return what the events call an operator, a token or another actor."""
     if writer is None:
         return ""
@@ -219,7 +219,7 @@ def record_events(events: Sequence[Event], using: str | None = None) -> None:
 
     Call this in the transaction that writes what they tell.
     """
-    actor = name_of(current_actor.get())
+    actor = actor_name(current_actor.get())
     for event in events:
         event.actor = event.actor or actor
         # Django counts deleted rows by labels in mixed case.

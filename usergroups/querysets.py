@@ -15,7 +15,7 @@ from . import signals
 from .api.throttling import Deadline, TimeLimitExceeded
 from .db.announcements import announce, announce_update
 from .db.bounded_reads import size_of_results
-from .db.cascades import MAX_DELETED, TooManyDependants, retry_deletion
+from .db.cascades import DELETED_AT_ONCE, TooManyDependants, retry_deletion
 from .db.models import assign_each
 from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
@@ -106,12 +106,12 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
     def _delete_together(self) -> set[str]:
         """Delete the groups, and return their ids.
 
-        Raises TooManyDependants if more than MAX_DELETED rows depend on them
+        Raises TooManyDependants if more than DELETED_AT_ONCE rows depend on them
         by one relation.
         """
         locked = self.select_for_update().order_by("pk")
         ids = set(locked.values_list("provided_id", flat=True))
-        self._require_few_dependants(MAX_DELETED)
+        self._require_few_dependants(DELETED_AT_ONCE)
         self._delete()
         return ids
 
@@ -267,7 +267,7 @@ class UserGroupManager(WritingManager["UserGroup"]):
         """
         groups = self.in_scope(scope)
         key = self._key(provided_id, scope)
-        groups.filter(**key)._delete_version(versions)
+        groups.filter(**key)._delete_only_row(versions)
 
     def delete_each(
         self, provided_ids: Sequence[str], scope: Scope, deadline: Deadline

@@ -25,7 +25,7 @@ from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, UserGroupFactory
 from usergroups.admin import TeamAdmin
 from usergroups.admin_tools.forms import OperatorForm
-from usergroups.events import Event, Kind, events_about, name_of, record_events
+from usergroups.events import Event, Kind, actor_name, events_about, record_events
 from usergroups.models import ApiToken, UserGroup
 
 pytestmark = pytest.mark.django_db
@@ -450,6 +450,6 @@ def test_pages_show_the_last_events_of_their_row(client, admin_client):
 
 
 def test_a_person_has_one_spelling():
-    assert name_of(User(username="ann", first_name="Ann")) == "Ann (ann)"
-    assert name_of(User(username="ann")) == "ann"
-    assert name_of(None) == ""
+    assert actor_name(User(username="ann", first_name="Ann")) == "Ann (ann)"
+    assert actor_name(User(username="ann")) == "ann"
+    assert actor_name(None) == ""

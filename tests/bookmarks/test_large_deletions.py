@@ -66,7 +66,7 @@ def test_a_batch_keeps_a_group_that_a_call_of_its_own_would_keep(
 ):
     monkeypatch.setattr(cascades, "MAX_DEPENDANTS", 4)
     # so that they are not deleted together
-    monkeypatch.setattr("usergroups.querysets.MAX_DELETED", 4)
+    monkeypatch.setattr("usergroups.querysets.DELETED_AT_ONCE", 4)
     large = collection.user_group
     small = UserGroupFactory(team=large.team)
     ids = [large.provided_id, small.provided_id]

@@ -135,9 +135,9 @@ class ConfirmingAdmin(PagesAdmin[M]):
     24 hours.
     """
 
-    def summary(self, rows: QuerySet[M]) -> str:
-        """Return what the deletion of their owner says of these rows besides
-        their number, if anything.
+    def deletion_remark(self, rows: QuerySet[M]) -> str:
+        """Return a remark about these rows for the confirmation of a deletion
+        that includes them, or an empty text.
         """
         return ""
 
@@ -290,7 +290,7 @@ class ConfirmingAdmin(PagesAdmin[M]):
         if "page" in query and rows:
             row = rows[0]
             if query["page"] == "owner":
-                return change_url(self.admin_site, self.owner_of(row))
+                return change_url(self.admin_site, self.holder_of_secret(row))
             return change_url(self.admin_site, row)
         url = self.url_of("changelist")
         filters = query.get(FILTERS_PARAM)

@@ -88,7 +88,7 @@ class DeletionForm(ConfirmationForm):
         if other is None or other.has_view_permission(self.request):
             self.counts[str(model._meta.verbose_name_plural)] = intcomma(number)
             if isinstance(other, ConfirmingAdmin):
-                self.remarks += filter(None, [other.summary(dependants)])
+                self.remarks += filter(None, [other.deletion_remark(dependants)])
         if other is not None and not other.has_delete_permission(self.request):
             text = gettext("You do not have permission to delete: %(name)s.")
             self.refusals.append(text % {"name": model._meta.verbose_name})

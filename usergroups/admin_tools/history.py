@@ -37,7 +37,7 @@ FLAGS = {Kind.ADDED: ADDITION, Kind.DELETED: DELETION}
 """Django's flags of actions that are no changes."""
 
 
-def log_entries(
+def write_log_entries(
     user: Any, kind: Kind, rows: Sequence[models.Model], message: Any = ""
 ) -> list[LogEntry]:
     """Write an entry of Django's history for each row, for tools of a host
@@ -72,7 +72,7 @@ def log_action(
         return []
     with acting_as(user):
         record_events(events_about(kind, rows, **fields))
-    return log_entries(user, kind, rows, message)
+    return write_log_entries(user, kind, rows, message)
 
 
 def history_url(site: Any, row: models.Model) -> str:

@@ -139,7 +139,7 @@ class PagesAdmin(ModelAdmin[M]):
             # A cell must not contain tabs or line breaks.
             cells = [" ".join(text.split()) for text in [*cells, secret]]
             lines.append("\t".join(map(escape, cells)))
-        owners = {self.owner_of(row) for row, _secret, _old in secrets}
+        owners = {self.holder_of_secret(row) for row, _secret, _old in secrets}
         return self.render_page(
             request,
             "usergroups/admin/secrets.html",
@@ -154,8 +154,10 @@ class PagesAdmin(ModelAdmin[M]):
         """Return the rows that the breadcrumbs of a row lead to."""
         return []
 
-    def owner_of(self, row: M) -> models.Model:
-        """Return the row to whose page that of a secret leads back."""
+    def holder_of_secret(self, row: M) -> models.Model:
+        """Return the row that has the secret of this one, such as the team of
+        an API token. The page of the secret leads back to it.
+        """
         return row
 
     def link_to(self, row: models.Model, text: str = "") -> str:

@@ -13,7 +13,8 @@ from .retry import retry_on_conflict
 
 T = TypeVar("T")
 
-MAX_DELETED = 2_000  # rows at a time, because the query contains their primary keys
+DELETED_AT_ONCE = 2_000
+"""The number of rows that a statement deletes, which contains their keys."""
 
 
 MAX_DEPENDANTS = 100_000

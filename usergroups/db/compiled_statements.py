@@ -29,7 +29,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql import Query, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
-from .same_values import versioned
+from .same_values import with_updated_at
 
 M = TypeVar("M", bound=models.Model)
 
@@ -253,7 +253,7 @@ def update_statement(
         rows = rows.filter(updated_at__in=accepted)
     # as in QuerySet.update()
     query: Any = rows.query.chain(UpdateQuery)
-    query.add_update_values(versioned(model, parameters(model, *changes), now))
+    query.add_update_values(with_updated_at(model, parameters(model, *changes), now))
     sql, params = query.get_compiler(using).as_sql()
     quote = connections[using].ops.quote_name
     returned = ", ".join(quote(str(field.column)) for field in fields)

@@ -15,7 +15,7 @@ from usergroups.signals import deleted
 from . import cascades
 from .announcements import announce, announce_update
 from .cascades import (
-    MAX_DELETED,
+    DELETED_AT_ONCE,
     TooManyDependants,
     cascading_relations,
     retry_deletion,
@@ -48,7 +48,7 @@ class WritingQuerySet(models.QuerySet[M]):
         """Return the queryset on the database ``db_for_write``."""
         return self.using(self.db_for_write)
 
-    def _delete_version(self, versions: Versions) -> None:
+    def _delete_only_row(self, versions: Versions) -> None:
         """Delete the queryset's only row, if it has one of these versions.
 
         Raises DoesNotExist, Modified, TooManyDependants or a ProtectingError.
@@ -100,10 +100,10 @@ class WritingQuerySet(models.QuerySet[M]):
         self.prepare_deletion(keys)
         now = timezone.now()
         counts = Counter[str]()
-        for start in range(0, len(keys), MAX_DELETED):
+        for start in range(0, len(keys), DELETED_AT_ONCE):
             if is_recorded:
-                self.record_deletions(locked[start : start + MAX_DELETED], now)
-            keys_of_chunk = keys[start : start + MAX_DELETED]
+                self.record_deletions(locked[start : start + DELETED_AT_ONCE], now)
+            keys_of_chunk = keys[start : start + DELETED_AT_ONCE]
             chunk = rows.filter(pk__in=keys_of_chunk)
             # Django's own delete()
             _, counts_by_model = super(WritingQuerySet, chunk).delete()

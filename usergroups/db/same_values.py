@@ -1,4 +1,4 @@
-"""Decide whether a value is the same as the stored one: ``versioned`` does in an
+"""Decide whether a value is the same as the stored one: ``with_updated_at`` does in an
 UPDATE, and ``is_same`` for rows that are locked.
 """
 
@@ -29,7 +29,7 @@ class IsSame(Func):
 
 def is_same(field: "models.Field[object, object]", old: object, new: object) -> bool:
     """Return whether writing the new value would change nothing, as
-    ``versioned`` decides it in the database.
+    ``with_updated_at`` decides it in the database.
     """
     if not isinstance(field, JSONObjectField):
         return old == new
@@ -37,7 +37,7 @@ def is_same(field: "models.Field[object, object]", old: object, new: object) -> 
     return kept_json(text, as_text(new)) == text
 
 
-def versioned(
+def with_updated_at(
     model: type[models.Model], changes: Mapping[str, object], now: Expression
 ) -> dict[str, object]:
     """Return the values for an UPDATE that makes these changes, with that of

@@ -25,11 +25,11 @@ from usergroups.admin_tools.cells import (
 )
 from usergroups.admin_tools.confirmations import Confirmation
 from usergroups.admin_tools.forms import OperatorForm
-from usergroups.admin_tools.history import log_entries
+from usergroups.admin_tools.history import write_log_entries
 from usergroups.admin_tools.lists import ListFilters
 from usergroups.admin_tools.operator_admin import OperatorAdmin
 from usergroups.admin_tools.paginator import bounded_number
-from usergroups.events import Kind, name_of
+from usergroups.events import Kind, actor_name
 
 from . import secret_format
 from .admin_forms import GraceForm, NewTokenForm, RevocationForm
@@ -147,14 +147,21 @@ class TokenAdmin(OperatorAdmin[T]):
             ).format(tokens=", ".join(map(str, skipped)))
         return self.render_secrets(request, title, text, issued)
 
-    def owner_of(self, row: T) -> Model:
+    def holder_of_secret(self, row: T) -> Model:
         return row.owner
 
     # Lists
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         owner = self.owner_columns or self.owner_form_fields
-        return ("name_and_hint", *owner, "badge", "access", "expires", "last_used")
+        return (
+            "name_and_hint",
+            *owner,
+            "state_badge",
+            "access",
+            "expires",
+            "last_used",
+        )
 
     def get_ordering(self, request: HttpRequest) -> Any:
         if request.GET.get("state") in EXPIRY_PERIODS:
@@ -200,7 +207,7 @@ class TokenAdmin(OperatorAdmin[T]):
         return two_lines(name, f"{token.hint}…")
 
     @admin.display(description=_("state"))
-    def badge(self, token: T) -> str:
+    def state_badge(self, token: T) -> str:
         return badge(token.state.value, str(token.state.label))
 
     @admin.display(description=_("access"), ordering="read_only")
@@ -260,7 +267,7 @@ class TokenAdmin(OperatorAdmin[T]):
     ) -> str:
         tokens = list(queryset)
         revoked = queryset.revoke(by=operator_of(request), successors=successors)
-        log_entries(request.user, Kind.REVOKED, revoked)
+        write_log_entries(request.user, Kind.REVOKED, revoked)
         if len(revoked) == 1 and revoked == tokens:
             return format_html(gettext("Revoked: {}."), self.link_to(revoked[0]))
         parts = [
@@ -298,7 +305,7 @@ class TokenAdmin(OperatorAdmin[T]):
                 "changed."
             )
         rotated = [old for old, _new, _secret in issued]
-        log_entries(request.user, Kind.ROTATED, rotated)
+        write_log_entries(request.user, Kind.ROTATED, rotated)
         skipped = [token for token in tokens if token not in rotated]
         secrets = [(new, secret, old) for old, new, secret in issued]
         return self.show_secrets(request, secrets, skipped)
@@ -309,7 +316,7 @@ class TokenAdmin(OperatorAdmin[T]):
         since = timezone.now() - timedelta(hours=24)
         return row.last_used_at is not None and row.last_used_at >= since
 
-    def summary(self, rows: "QuerySet[T]") -> str:
+    def deletion_remark(self, rows: "QuerySet[T]") -> str:
         """Return how many tokens, which a deletion includes, are in use."""
         since = timezone.now() - timedelta(hours=24)
         used = bounded_number(rows.filter(last_used_at__gte=since))
@@ -366,4 +373,4 @@ class TokenAdmin(OperatorAdmin[T]):
 
 def operator_of(request: HttpRequest) -> str:
     """Return the name of the operator to store with a token."""
-    return name_of(request.user)[:MAX_OPERATOR_LENGTH]
+    return actor_name(request.user)[:MAX_OPERATOR_LENGTH]

@@ -41,13 +41,13 @@ def read_tokens(
     return {
         "active": f"{intcomma(len(active))}{more}",
         "last_use": last_use(newest),
-        "problem": problem(model_admin, newest),
-        "rows": [row_of(model_admin, request, each) for each in active[:MAX_SHOWN]],
+        "problem": refused_recently(model_admin, newest),
+        "rows": [table_row(model_admin, request, each) for each in active[:MAX_SHOWN]],
         "opts": model_admin.opts,
     }
 
 
-def row_of(
+def table_row(
     model_admin: "TokenAdmin[Any]", request: HttpRequest, token: Any
 ) -> dict[str, object]:
     """Return the cells of a token, and the labels and addresses of the actions
@@ -59,7 +59,7 @@ def row_of(
         actions.append((label, model_admin.url_of_confirmation(query)))
     return {
         "token": model_admin.link_to(token, model_admin.name_and_hint(token)),
-        "state": model_admin.badge(token),
+        "state": model_admin.state_badge(token),
         "expires": model_admin.expires(token),
         "last_used": model_admin.last_used(token),
         "actions": actions,
@@ -79,7 +79,7 @@ def last_use(tokens: Sequence[Any]) -> str:
     return format_html(text, time=time, address=last.last_used_address)
 
 
-def problem(model_admin: "TokenAdmin[Any]", tokens: Sequence[Any]) -> str:
+def refused_recently(model_admin: "TokenAdmin[Any]", tokens: Sequence[Any]) -> str:
     """Return with which token calls were refused last, if it was recently."""
     since = timezone.now() - REFUSAL_NOTICE
     refused = [each for each in tokens if (each.last_refused_at or since) > since]

@@ -215,7 +215,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         annotated: TokenQuerySet[T] = self.annotate(**digests)
         return annotated
 
-    def _everything(self) -> "TokenQuerySet[T]":
+    def _all_tokens(self) -> "TokenQuerySet[T]":
         """Return all tokens, without the filters of this queryset."""
         return type(self)(self.model, using=self.db)
 
@@ -244,7 +244,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         rows = self.for_write()
         with transaction.atomic(using=rows.db):
             rows._lock_owners_of_tokens()
-            # A call rotates again, but an operator only where no successor is.
+            # A call may repeat a rotation, so tokens with a successor count.
             candidates = rows.active() if limited else rows.rotatable()
             locked = candidates.defer(None).select_for_update(of=("self",))
             tokens = list(locked.order_by("pk"))
@@ -260,12 +260,13 @@ class TokenQuerySet(WritingQuerySet[T]):
             latest_expiry = now + grace
             issued: list[Any] = []
             for token in tokens:
+                # The unused successor has the lifetime that the token had.
                 like = replaced.get(token.pk, token)
                 issued.append((token, *token.new_successor(now, like)))
                 token.rotated_at = now
                 token.rotated_by = by
                 token.expires_at = min(token.expires_at or latest_expiry, latest_expiry)
-            every = rows._everything()
+            every = rows._all_tokens()
             every.bulk_update(tokens, ["rotated_at", "rotated_by", "expires_at"])
             successors = every.bulk_create([new for _old, new, _secret in issued])
             if grace:
@@ -301,7 +302,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         rotated = [token.pk for token in tokens if token.rotated_at is not None]
         if not rotated:
             return {}
-        successors = self._everything().filter(predecessor_id__in=rotated)
+        successors = self._all_tokens().filter(predecessor_id__in=rotated)
         unused = successors.filter(last_used_at=None, rotated_at=None)
         return {token.predecessor_id: token for token in unused.revoke()}
 
@@ -313,7 +314,7 @@ class TokenQuerySet(WritingQuerySet[T]):
         """
         start = timezone.now() - timedelta(hours=1)
         for token in tokens:
-            recent = self._everything().filter(
+            recent = self._all_tokens().filter(
                 **{self.model.owner_field: token.owner_id},
                 first_id=token.chain,
                 created_at__gt=start,
@@ -323,18 +324,18 @@ class TokenQuerySet(WritingQuerySet[T]):
             if len(times) >= MAX_ROTATIONS:
                 raise TooManyRotations(times[-MAX_ROTATIONS] - start)
 
-    def descent(self) -> dict[int, int]:
-        """Return the keys of these tokens, and of all that descend from them
-        by rotation, each with the key of the token from which it descends.
+    def origins_of_descendants(self) -> dict[int, int]:
+        """Return a dict of the tokens that descend from these by rotation: by
+        the key of each, the key of the token from which it descends. The tokens
+        themselves are in it, too.
         """
         tokens = list(self.defer(None))
         chains = {token.chain for token in tokens if token.rotated_at is not None}
         # An index finds the chains by their owners.
         owner_ids = {token.owner_id for token in tokens}
-        of_chains = self._everything().filter(
+        of_chains = self._all_tokens().filter(
             **{f"{self.model.owner_field}__in": owner_ids}, first_id__in=chains
         )
-        # A token of the queryset descends from itself.
         origins = {token.pk: token.pk for token in tokens}
         # A successor has a greater key than the token that it replaces.
         links = of_chains.order_by("pk").values_list("pk", "predecessor_id")
@@ -355,7 +356,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             if successors:
                 # A concurrent rotation waits, and then finds no active token.
                 rows._lock_owners_of_tokens()
-                rows = rows._everything().filter(pk__in=rows.descent())
+                rows = rows._all_tokens().filter(pk__in=rows.origins_of_descendants())
             unrevoked = rows.filter(revoked_at=None)
             tokens = list(unrevoked.select_for_update(of=("self",)).order_by("pk"))
             now = timezone.now()
@@ -363,7 +364,7 @@ class TokenQuerySet(WritingQuerySet[T]):
                 token.revoked_at = now
                 token.revoked_by = by
             keys = [token.pk for token in tokens]
-            revoked_rows = rows._everything().filter(pk__in=keys)
+            revoked_rows = rows._all_tokens().filter(pk__in=keys)
             revoked_rows.update(revoked_at=now, revoked_by=by)
             announce(revoked, tokens, rows.db)
             if tokens:
@@ -395,10 +396,10 @@ class TokenQuerySet(WritingQuerySet[T]):
             by_key = {token.pk: Revocation() for token in tokens}
             by_id = {token.public_id: by_key[token.pk] for token in tokens}
             revoked_now = tokens.revoke(successors=successors)
-            origins = tokens.descent()
+            origins = tokens.origins_of_descendants()
             for token in revoked_now:
                 by_key[origins[token.pk]].revoked.append(token.public_id)
-            descendants = tokens._everything().filter(pk__in=origins).active()
+            descendants = tokens._all_tokens().filter(pk__in=origins).active()
             for token in descendants.order_by("pk"):
                 by_key[origins[token.pk]].successor = token.public_id
             return by_id
@@ -549,7 +550,7 @@ def indexes_for_lists(prefix: str) -> list[models.Index]:
     ]
 
 
-OWN_FIELDS = (
+NOT_INHERITED = (
     "rotated_at",
     "rotated_by",
     "revoked_at",
@@ -796,7 +797,7 @@ class Token(NotedModel):
             # thousands of years from now.
             with suppress(OverflowError):
                 successor.expires_at = now + lifetime
-        for name in OWN_FIELDS:
+        for name in NOT_INHERITED:
             own_field: Any = self._meta.get_field(name)
             setattr(successor, name, own_field.get_default())
         return successor, successor.assign_secret()

@@ -100,10 +100,10 @@ class Command(OperatorCommand):
         """Erase old entries, and those about deleted rows, which may name an
         owner that was deleted, such as those of a host project's admin.
         """
-        old = log_entries().filter(action_time__lt=since)
+        old = named_log_entries().filter(action_time__lt=since)
         self.prune("log entries", old, erase_log_entries)
         content_types = apps.get_model("contenttypes", "ContentType")
-        newer = log_entries().filter(action_time__gte=since).order_by("pk")
+        newer = named_log_entries().filter(action_time__gte=since).order_by("pk")
         for model in owned_models():
             content_type = content_types.objects.get_for_model(model)
             rows = model._base_manager.using(router.db_for_write(model))
@@ -113,7 +113,7 @@ class Command(OperatorCommand):
                 found = rows.filter(pk__in=valid).values_list("pk", flat=True)
                 existing = set(map(str, found))
                 gone = [pk for pk, key in chunk.items() if key not in existing]
-                entries = log_entries().filter(pk__in=gone)
+                entries = named_log_entries().filter(pk__in=gone)
                 self.prune("log entries", entries, erase_log_entries)
                 rest = rest.filter(pk__gt=max(chunk))
 
@@ -129,7 +129,7 @@ def older(rows: QuerySet[Any], at: datetime) -> QuerySet[Any]:
     return rows.filter(pk__lt=first_key(at))
 
 
-def log_entries() -> QuerySet[Any]:
+def named_log_entries() -> QuerySet[Any]:
     """Return the entries of Django's history that have names or values."""
     model = apps.get_model("admin", "LogEntry")
     return model._default_manager.exclude(object_repr="", change_message="")
