@@ -262,6 +262,7 @@ class Bookmark(PublicIdModel):
             raise ValidationError({"collection": reason})
 
     def validate_constraints(self, exclude: Iterable[str] | None = None) -> None:
+        """Refuse a URL that the collection of the bookmark already has."""
         # The field's validator reports an invalid URL.
         with suppress(ValueError):
             self.url_digest = web_url.digest(self.url)

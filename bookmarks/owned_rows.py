@@ -78,16 +78,15 @@ class PublicIdQuerySet(WritingQuerySet[M]):
     recorded_fields = ("user_group",)
 
     def record_deletions(self, rows: Sequence[M], now: datetime) -> None:
-        records = []
-        for row in rows:
-            record = Deletion(
+        Deletion.objects.using(self.db).bulk_create(
+            Deletion(
                 user_group_id=row.user_group_id,
                 object_type=str(row._meta.model_name),
                 object_id=row.pk,
                 deleted_at=now,
             )
-            records.append(record)
-        Deletion.objects.using(self.db).bulk_create(records)
+            for row in rows
+        )
 
     def delete(self) -> tuple[int, dict[str, int]]:
         rows = self.for_write()

@@ -125,6 +125,7 @@ class TagsField(serializers.ListField):
         super().__init__(max_length=MAX_TAGS, **kwargs)
 
     def run_child_validation(self, data: Sequence[object]) -> list[str]:
+        """Validate each tag, and report errors by its index."""
         # DRF would check this after validating all tags.
         if len(data) > MAX_TAGS:
             self.fail("max_length", max_length=MAX_TAGS)
@@ -259,6 +260,8 @@ class NewBookmarkEnvelope(Envelope):
 
 
 class BookmarkListQuery(PageQuery):
+    """The query parameters of the list of bookmarks."""
+
     examples = {
         "url": BookmarkSerializer.examples["url"],
         "q": "reports",
@@ -493,6 +496,8 @@ class TagSerializer(serializers.Serializer[Tag]):
 
 
 class TagListQuery(PageQuery):
+    """The query parameters of the list of tags."""
+
     examples = {"prefix": "rep"}
 
     key_from_text = staticmethod(str)

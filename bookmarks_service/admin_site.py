@@ -32,18 +32,9 @@ NAVIGATION = [
     "User",
     "Group",
 ]
-"""The models of the lists in the navigation, in the order of use."""
-
-NOT_IN_NAVIGATION = ["Collection"]
-"""Models to whose rows the page of a user group leads."""
-
-
-def navigation_position(entry: dict[str, object]) -> int:
-    """Return the position of an entry of Django's list of apps. Models of a
-    host project come last.
-    """
-    name = entry["object_name"]
-    return NAVIGATION.index(name) if name in NAVIGATION else len(NAVIGATION)
+"""The models of the lists in the navigation, in the order of use. The
+page of a user group leads to its collections.
+"""
 
 
 class OperatorsSite(FindSite):
@@ -57,6 +48,7 @@ class OperatorsSite(FindSite):
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[dict[str, object]]:
+        """Return one list of the models in NAVIGATION, in place of apps."""
         apps = super().get_app_list(request, app_label)
         entries = [entry for app in apps for entry in app["models"]]
         # Name each list by its heading.
@@ -65,8 +57,8 @@ class OperatorsSite(FindSite):
             entry["name"] = getattr(model_admin, "list_title", "") or entry["name"]
         if app_label is not None:
             return apps
-        entries = [e for e in entries if e["object_name"] not in NOT_IN_NAVIGATION]
-        entries.sort(key=navigation_position)
+        by_name = {entry["object_name"]: entry for entry in entries}
+        entries = [by_name[name] for name in NAVIGATION if name in by_name]
         # Without an entry, the index page says so.
         return [{"name": "", "app_label": "", "models": entries}] if entries else []
 
@@ -79,15 +71,14 @@ class OperatorsSite(FindSite):
     def login(
         self, request: HttpRequest, extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
+        """Offer the kinds of sign-in that the settings allow."""
         if request.method == "POST" and not settings.PASSWORD_LOGIN:
             raise Http404
         context: dict[str, object] = {
             "password_login": settings.PASSWORD_LOGIN,
             "single_sign_on": bool(settings.OIDC_ISSUER),
         }
-        if extra_context:
-            context |= extra_context
-        return super().login(request, context)
+        return super().login(request, context | (extra_context or {}))
 
     @method_decorator(axes_dispatch)
     def password_change(
@@ -113,6 +104,7 @@ class OperatorsSite(FindSite):
     def index(
         self, request: HttpRequest, extra_context: dict[str, object] | None = None
     ) -> TemplateResponse:
+        """Add what needs somebody today, and the last events."""
         events = recent_events(self, request, MAX_EVENTS)
         context = {"lines": lines_for(self, request), "events": events}
         return super().index(request, context | (extra_context or {}))

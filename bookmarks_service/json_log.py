@@ -61,6 +61,7 @@ class JsonFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
         fields = {}
         for name, value in vars(record).items():
             if name in NOT_LOGGED:

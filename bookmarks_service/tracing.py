@@ -16,13 +16,13 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace import SpanContext, Status, set_tracer_provider
 
-ATTRIBUTES = (
+ATTRIBUTES = {
     "http.method",
     "http.request.method",
     "http.route",
     "http.status_code",
     "http.response.status_code",
-)
+}
 
 
 class SelectiveExporter(OTLPSpanExporter):
@@ -42,10 +42,9 @@ def selected(span: ReadableSpan) -> ReadableSpan:
         context = SpanContext(
             context.trace_id, context.span_id, context.is_remote, context.trace_flags
         )
-    attributes = {}
-    for name, value in (span.attributes or {}).items():
-        if name in ATTRIBUTES:
-            attributes[name] = value
+    all_attributes = span.attributes or {}
+    sent = ATTRIBUTES & all_attributes.keys()
+    attributes = {name: all_attributes[name] for name in sent}
     return ReadableSpan(
         span.name,
         context,

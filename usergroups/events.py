@@ -125,20 +125,23 @@ def keys_text(keys: Iterable[object]) -> str:
     return f"\n{lines}\n"
 
 
+def owner_models() -> dict[str, Any]:
+    """Return the models of user groups and teams by the field of an event."""
+    return {name: Event._meta.get_field(name).related_model for name in OWNERS}
+
+
 def is_owner(model: type[models.Model]) -> bool:
     """Return whether the model is that of user groups or of teams, or derives
     from it.
     """
-    owners: list[Any] = [Event._meta.get_field(name).related_model for name in OWNERS]
-    return issubclass(model, tuple(owners))
+    return issubclass(model, tuple(owner_models().values()))
 
 
 def owner_of(row: models.Model) -> dict[str, object]:
     """Return the field of an event, and its value, for the user group or team
     that the row is or belongs to, or an empty dict if there is none.
     """
-    for name in OWNERS:
-        model: Any = Event._meta.get_field(name).related_model
+    for name, model in owner_models().items():
         if isinstance(row, model):
             return {f"{name}_id": row.pk}
         for field in row._meta.concrete_fields:

@@ -76,6 +76,7 @@ class ErasingQuerySet(WritingQuerySet[M]):
             events.filter(**{f"{lookup}__in": keys}).delete()
 
     def record_counts(self, keys: Sequence[object], counts: Mapping[str, int]) -> None:
+        """Record the deletion as an event without an owner."""
         deletion = Event(
             kind=Kind.DELETED,
             model=self.model._meta.label_lower,

@@ -267,6 +267,8 @@ class ApiTokenEnvelope(TokenEnvelope):
 
 
 class UserGroupListQuery(PageQuery):
+    """The query parameters of the list of user groups."""
+
     examples = {"name": "Example"}
 
     updated_since = TimestampField(

@@ -79,6 +79,7 @@ class BookmarkAdmin(ExportingAdmin, ImportingAdmin, DistributedAdmin[Bookmark]):
         change: bool = False,
         **kwargs: object,
     ) -> "type[forms.ModelForm[Bookmark]]":
+        """Offer only the collections of the bookmark's user group."""
         form = super().get_form(request, obj, change, **kwargs)
         if obj is None:
             return form

@@ -40,6 +40,7 @@ class ExportingAdmin(OwnedAdmin[Bookmark]):
     def get_related_links(
         self, request: HttpRequest, field_path: str, obj: Model
     ) -> list[tuple[str, str]]:
+        """Add a link for each format to the page of a user group."""
         links = super().get_related_links(request, field_path, obj)
         if field_path != "user_group":
             return links

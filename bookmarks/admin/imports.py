@@ -141,6 +141,7 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
     def get_related_links(
         self, request: HttpRequest, field_path: str, obj: Model
     ) -> list[tuple[str, str]]:
+        """Add a link to the import to the page of a user group."""
         links = super().get_related_links(request, field_path, obj)
         if field_path == "user_group" and self.has_import_permission(request):
             query = urlencode({"user_group": obj.pk})

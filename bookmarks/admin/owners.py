@@ -13,13 +13,12 @@ from django.db.models import (
 )
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.html import format_html_join
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks.models import AccessToken, Bookmark, Collection
 from usergroups.admin import TeamAdmin, UserGroupAdmin
-from usergroups.admin_tools.cells import relative_time
+from usergroups.admin_tools.cells import one_line, relative_time
 from usergroups.admin_tools.event_list import recent_events
 from usergroups.admin_tools.history import history_url
 from usergroups.admin_tools.operator_admin import OperatorAdmin
@@ -40,6 +39,8 @@ TOKENS: dict[type[object], type[Token]] = {Team: ApiToken, UserGroup: AccessToke
 
 
 class UseFilter(admin.SimpleListFilter):
+    """A filter by owners whose tokens were not used for 90 days."""
+
     title = _("use")
     parameter_name = "use"
 
@@ -79,17 +80,17 @@ class OwnerAdmin(OperatorAdmin[M]):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
+        """Add the tokens and the last events, unless the form is shown."""
         owner = context.get("original")
         if owner is not None and request.method == "GET" and "edit" not in request.GET:
             model = TOKENS[self.model]
             if can_view(self.admin_site, request, model):
                 token_admin: Any = self.admin_site.get_model_admin(model)
                 context["tokens"] = read_tokens(token_admin, request, owner)
-            parts = [[part] for part in self.identity(owner) if part]
             context |= {
                 "events": recent_events(self.admin_site, request, MAX_EVENTS, owner),
                 "history": history_url(self.admin_site, owner),
-                "identity": format_html_join(" · ", "{}", parts),
+                "identity": one_line(self.identity(owner)),
             }
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -98,6 +99,7 @@ class OwnerAdmin(OperatorAdmin[M]):
         raise NotImplementedError
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Add to lists when a token of each owner was last used."""
         rows = super().get_queryset(request)
         if self.is_row_page(request):
             return rows

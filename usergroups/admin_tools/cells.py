@@ -1,11 +1,12 @@
 """The HTML of cells, such as badges and times."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 from django.utils.formats import date_format, localize
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.timesince import timesince
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, npgettext_lazy
@@ -30,6 +31,11 @@ def two_lines(first: str, second: str) -> str:
     if not second:
         return first
     return format_html('{} <small class="second-line">{}</small>', first, second)
+
+
+def one_line(parts: Iterable[object]) -> str:
+    """Return these parts on one line, without the empty ones."""
+    return format_html_join(" · ", "{}", [[part] for part in parts if part])
 
 
 def badge(kind: str, text: str) -> str:

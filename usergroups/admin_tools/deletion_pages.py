@@ -131,6 +131,7 @@ class DeletingAdmin(ConfirmingAdmin[M]):
         irreversible=True,
     )
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[M]) -> str:
+        """Delete the rows, or say which others prevent it."""
         rows = list(queryset)
         try:
             _number, counts = queryset.delete()

@@ -34,7 +34,7 @@ from usergroups.events import (
 )
 
 from .autocomplete import AutocompleteFilter
-from .cells import relative_time
+from .cells import one_line, relative_time
 from .fields import indent_json
 from .lists import OperatorListAdmin
 from .pages import admin_url, can_view
@@ -128,6 +128,7 @@ class DayFilter(admin.SimpleListFilter):
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Event]
     ) -> QuerySet[Event]:
+        """Filter events by their keys, which have the order of their times."""
         first, _dots, last = (self.value() or "").partition("..")
         if not first:
             return queryset
@@ -246,7 +247,7 @@ class EventAdmin(OperatorListAdmin[Event]):
             url = self.url_of("refused", event.pk)
             text = gettext("Refused lines as CSV")
             parts.append(format_html('<a href="{}">{}</a>', url, text))
-        return format_html_join(" · ", "{}", [[part] for part in parts if part])
+        return one_line(parts)
 
 
 def recent_events(

@@ -128,6 +128,7 @@ class JSONObjectFormField(forms.CharField):
         return indent_json(value)
 
     def to_python(self, value: object) -> Any:
+        """Decode and validate the text as the API does."""
         text = super().to_python(value) or ""
         if not text.strip(" \t\r\n"):
             return self.empty

@@ -17,7 +17,6 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html_join
 from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -25,7 +24,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from usergroups.db.retry import sqlstate_of
 
-from .cells import relative_time
+from .cells import one_line, relative_time
 from .findable import FindableAdmin
 from .pages import change_url, let_browsers_go_back
 from .search import is_valid_query
@@ -91,6 +90,7 @@ class FindSite(admin.AdminSite):
         return rf"(?<![0-9A-Za-z])(?:{any_prefix})_[0-9A-Za-z]{{30,}}"
 
     def each_context(self, request: HttpRequest) -> dict[str, object]:
+        """Add what the form of Find needs, which is on all pages."""
         context = super().each_context(request)
         if self.has_permission(request):
             context["find_url"] = reverse(f"{self.name}:find")
@@ -114,6 +114,7 @@ class FindSite(admin.AdminSite):
     def render_results(
         self, request: HttpRequest, text: str, results: Results
     ) -> HttpResponse:
+        """Show what was found, but not a text that may be a secret."""
         request.current_app = self.name
         is_private = PRIVATE.search(text) is not None
         has_secret = re.search(self.secrets_pattern, text) is not None
@@ -210,10 +211,9 @@ def add_deleted(results: Results, model_admin: AnyAdmin, text: str) -> None:
     rows = records.order_by("-deleted_at")
     for record in first_rows(results, model_admin, rows)[:MAX_FOUND]:
         name = capfirst(model_admin.opts.verbose_name)
-        parts = [f"{name} {record}", relative_time(record.deleted_at)]
-        parts.append(model_admin.link_to(record.owner))
-        lines = format_html_join(" · ", "{}", [[part] for part in parts])
-        results.deleted.append(lines)
+        deleted_at = relative_time(record.deleted_at)
+        owner = model_admin.link_to(record.owner)
+        results.deleted.append(one_line([f"{name} {record}", deleted_at, owner]))
 
 
 def first_rows(

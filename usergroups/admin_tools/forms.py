@@ -32,6 +32,7 @@ class OperatorForm(forms.ModelForm):  # type: ignore[type-arg]
             field.show_hidden_initial = is_change
 
     def clean(self) -> None:
+        """Refuse changes of fields that somebody else has changed meanwhile."""
         super().clean()
         for name in self.changed_data:
             if name not in self.errors and self.is_conflict(name):

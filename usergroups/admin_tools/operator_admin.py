@@ -77,6 +77,7 @@ class OperatorAdmin(
     # Reading
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
+        """Read from the database for writes, and in lists no large fields."""
         database = router.db_for_write(self.model)
         rows = super().get_queryset(request).using(database)
         # on every page, because loading related rows later might read from a
@@ -144,6 +145,7 @@ class OperatorAdmin(
     def changeform_view(
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponse:
+        """Save a form in a transaction that is repeated after a conflict."""
         view = partial(super().changeform_view, request, *args, **kwargs)
         if request.method != "POST":
             return view()

@@ -12,10 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 
 from usergroups.csv_cells import escape
 
+from .cells import one_line
 from .csv_lists import cell
 
 M = TypeVar("M", bound=models.Model)
@@ -109,6 +110,7 @@ class PagesAdmin(ModelAdmin[M]):
     def render_page(
         self, request: HttpRequest, template: str, title: str, **context: object
     ) -> HttpResponse:
+        """Render a template with what all pages of the admin need."""
         # Django's templates reverse URLs in the site with this name.
         request.current_app = self.admin_site.name
         context = {
@@ -174,9 +176,7 @@ class PagesAdmin(ModelAdmin[M]):
 
     def described(self, row: M) -> str:
         """Return one line: a link to the row, and the details of the row."""
-        parts = [self.link_to(row), *self.details(row)]
-        shown = [[part] for part in parts if part]
-        return format_html_join(" · ", "{}", shown)
+        return one_line([self.link_to(row), *self.details(row)])
 
     def details(self, row: M) -> list[object]:
         """Return what Find and the confirmation pages show of a row beside its

@@ -90,6 +90,7 @@ class TokenAdmin(OperatorAdmin[T]):
         change: bool = False,
         **kwargs: Any,
     ) -> "type[ModelForm[T]]":
+        """Return the form of a new token, or that of the name and the notes."""
         form: type[OperatorForm] = NewTokenForm
         if change:
             form = OperatorForm
@@ -97,6 +98,7 @@ class TokenAdmin(OperatorAdmin[T]):
         return super().get_form(request, obj, change, **kwargs)
 
     def get_fields(self, request: HttpRequest, obj: T | None = None) -> tuple[str, ...]:
+        """Leave out the last use of a token that was never used."""
         fields = ("name", *self.owner_form_fields)
         if obj is None:
             return (*fields, "read_only", "lifetime", "notes")
@@ -177,6 +179,7 @@ class TokenAdmin(OperatorAdmin[T]):
         *args: object,
         **kwargs: Any,
     ) -> HttpResponse:
+        """Add the sentences at the top of the page."""
         token = context.get("original")
         if token is not None:
             context["sentence"] = self.sentences(token)
@@ -239,6 +242,7 @@ class TokenAdmin(OperatorAdmin[T]):
     def get_buttons(
         self, request: HttpRequest, obj: T
     ) -> list[tuple[str, str | Promise]]:
+        """Leave out what cannot be done with the token in its state."""
         buttons = dict(super().get_buttons(request, obj))
         if not obj.is_active:
             buttons.pop("revoke", None)
@@ -265,6 +269,7 @@ class TokenAdmin(OperatorAdmin[T]):
         queryset: TokenQuerySet[T],
         successors: bool = False,
     ) -> str:
+        """Revoke the tokens, and say how many were revoked already."""
         tokens = list(queryset)
         revoked = queryset.revoke(by=operator_of(request), successors=successors)
         write_log_entries(request.user, Kind.REVOKED, revoked)
@@ -291,6 +296,7 @@ class TokenAdmin(OperatorAdmin[T]):
     def rotate(
         self, request: HttpRequest, queryset: TokenQuerySet[T], grace: timedelta
     ) -> HttpResponse | str:
+        """Issue successors of the tokens, and show their secrets."""
         tokens = list(queryset)
         try:
             issued = queryset.rotate(grace, by=operator_of(request))

@@ -78,6 +78,7 @@ class NewTokenForm(OperatorForm):
     )
 
     def clean(self) -> None:
+        """Refuse one token too many, and set the expiry by the lifetime."""
         super().clean()
         model: type[Token] = self._meta.model
         owner = self.cleaned_data.get(model.owner_field)

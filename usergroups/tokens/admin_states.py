@@ -24,6 +24,8 @@ EXPIRY_PERIODS = {"expires-30": timedelta(days=30), "expires-90": timedelta(days
 
 
 class TokenStateFilter(admin.SimpleListFilter):
+    """A filter by the state of tokens, their next expiry and their use."""
+
     title = _("state")
     parameter_name = "state"
 

@@ -114,6 +114,7 @@ class Command(OperatorCommand):
             raise CommandError("All bookmarks were refused.")
 
     def print_problems(self, report: Report, format_name: str) -> None:
+        """Print the refused records and the remarks to standard error."""
         place = "bookmark" if format_name == "json" else "line"
         for line, url, title, reason in report.refusals:
             self.stderr.write(f"{place} {line}: {reason} {title} {url}".rstrip())
