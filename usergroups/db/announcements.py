@@ -85,10 +85,11 @@ def announce_update(
     if not instances or not updated.has_listeners(type(instances[0])):
         return
     names = set(written) - {NOTES}
-    fields = set()
-    for field in instances[0]._meta.concrete_fields:
-        if field.editable and names & {field.name, field.attname}:
-            fields.add(field.name)
+    fields = {
+        field.name
+        for field in instances[0]._meta.concrete_fields
+        if field.editable and names & {field.name, field.attname}
+    }
     if fields:
         announce(updated, instances, using, raw=raw, fields=fields)
 
