@@ -7,6 +7,7 @@ from django.views.generic import RedirectView, TemplateView
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from .handlers import ADMIN_PREFIX, get_only
+from .known_paths import KnownPathsResolver
 from .schema import schema
 
 handler400 = "bookmarks_service.handlers.bad_request"
@@ -15,9 +16,13 @@ handler404 = "bookmarks_service.handlers.page_not_found"
 handler500 = "bookmarks_service.handlers.server_error"
 
 urlpatterns = [
-    path("", include("usergroups.urls")),
-    path("", include("bookmarks.urls")),
-    path("", include("bookmarks.access_token_urls")),
+    KnownPathsResolver(
+        [
+            path("", include("usergroups.urls")),
+            path("", include("bookmarks.urls")),
+            path("", include("bookmarks.access_token_urls")),
+        ]
+    ),
     path(ADMIN_PREFIX, admin.site.urls),
     path("", get_only(TemplateView.as_view(template_name="index.html")), name="index"),
     path("schema/", get_only(schema), name="schema"),
