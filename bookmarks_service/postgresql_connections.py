@@ -32,7 +32,7 @@ PREPARE_THRESHOLD = 5
 CONNECTIONS_SET_UP: WeakSet[Any] = WeakSet()
 """The connections of psycopg that ``set_up`` has set up.
 
-Each call takes one of them from the pool, and Django reports it as created.
+Each call takes one of them from the pool.
 """
 
 

@@ -171,6 +171,7 @@ if database["ENGINE"] == "django.db.backends.postgresql":
     # so that statements can be prepared: see postgresql_connections
     database.setdefault("OPTIONS", {})["server_side_binding"] = True
     if pool_size:
+        database["ENGINE"] = "bookmarks_service.postgresql"
         database["CONN_MAX_AGE"] = 0  # The pool keeps the connections open.
         # postgresql_connections checks those from the pool.
         database["CONN_HEALTH_CHECKS"] = False
