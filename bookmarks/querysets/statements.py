@@ -62,9 +62,8 @@ def insert_rows(
     if not rows:
         return set()
     connection = connections[bookmarks.db]
-    quote = connection.ops.quote_name
     options = bookmarks.model._meta
-    table = quote(options.db_table)
+    table = connection.ops.quote_name(options.db_table)
     names = ["user_group_id", *rows[0]]
     action = "DO NOTHING"
     if updated:
@@ -74,8 +73,7 @@ def insert_rows(
     rows = sorted(rows, key=unique_key_of_row)
     params: list[Any] = []
     if connection.vendor == "postgresql" and len(rows) > 1:
-        columns_of_row = ", ".join(map(quote, rows[0]))
-        source = JSON_SOURCE.format(table=table, columns=columns_of_row)
+        source = JSON_SOURCE.format(table=table, columns=", ".join(rows[0]))
         params = [user_group.pk, _json_of(rows)]
     else:
         placeholders = ", ".join(["%s"] * len(names))
@@ -85,7 +83,7 @@ def insert_rows(
             params.append(user_group.pk)
             for name, value in row.items():
                 params.append(prepared(value, fields[name], connection))
-    columns = ", ".join(map(quote, names))
+    columns = ", ".join(names)
     sql = INSERT.format(table=table, columns=columns, source=source, action=action)
     with connection.cursor() as cursor:
         cursor.execute(sql, params)

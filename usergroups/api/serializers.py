@@ -18,6 +18,7 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import empty
 from rest_framework.serializers import ListSerializer, Serializer
 
 from .errors import Failure, Problem
@@ -189,6 +190,20 @@ def use_plain_fields(field: object) -> None:
             use_plain_fields(nested)
     if isinstance(field, ListSerializer):
         use_plain_fields(field.child)
+
+
+def leave_out_omitted_fields(serializer: AnySerializer) -> None:
+    """Let the serializer of a request validate only fields that were sent,
+    must be sent, or have a default.
+
+    DRF makes 12 calls for each other field, 3 % of the instructions of a POST.
+    """
+    fields = {}
+    for name, field in serializer.fields.items():
+        has_value = name in serializer.initial_data or field.default is not empty
+        if has_value or field.required:
+            fields[name] = field
+    vars(serializer)["fields"] = fields
 
 
 @cache

@@ -59,7 +59,13 @@ from .pagination import KeysetPagination, PageQuery, QueryFilter
 from .parsers import JSONNegotiation, JSONObjectParser
 from .preconditions import etag
 from .requests import PARAMETER, APIRequest, check_fields, check_names, known_fields
-from .serializers import AnySerializer, SerializerClass, Validated, pool
+from .serializers import (
+    AnySerializer,
+    SerializerClass,
+    Validated,
+    leave_out_omitted_fields,
+    pool,
+)
 from .strict_json import CompactJSONRenderer
 from .throttling import ANY_CALLS, COSTLY_CALLS, Deadline, TokenThrottle
 
@@ -381,6 +387,7 @@ class BaseAPIView(GenericAPIView[Any]):
         if method not in self.methods_with_query:
             check_fields(data, serializer)
         serializer.initial_data = data
+        leave_out_omitted_fields(serializer)
         return serializer
 
     @cached_property
