@@ -11,10 +11,20 @@ from tests.programs import require
 from tests.servers import TIMEOUT
 
 PATIENT = f"""
-from bookmarks_service.settings import *
-from usergroups.api import throttling
+from django.apps import AppConfig
 
-throttling.MAX_WAIT = {TIMEOUT}
+from bookmarks_service.settings import *
+
+INSTALLED_APPS.append("patient.Patience")
+
+
+class Patience(AppConfig):
+    name = "patient"
+
+    def ready(self):
+        from usergroups.api import throttling
+
+        throttling.MAX_WAIT = {TIMEOUT}
 """
 """Settings with which no call is refused because the machine is slow."""
 
