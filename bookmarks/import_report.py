@@ -153,7 +153,7 @@ class Report:
             self.refusals.append(Refusal(record.line, url, title, shown))
 
     @property
-    def is_of_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether the file contains nothing that was stored or refused."""
         return self.has_no_bookmark and not self.refused
 

@@ -396,7 +396,7 @@ def record_import(user_group: UserGroup, report: Report, using: str) -> None:
 
     A database error is logged. What was imported remains.
     """
-    if report.is_of_nothing:
+    if report.is_empty:
         return
     counts = {
         NEW: report.created,
@@ -408,7 +408,7 @@ def record_import(user_group: UserGroup, report: Report, using: str) -> None:
         user_group=user_group,
         kind=Kind.IMPORTED,
         model=Bookmark._meta.label_lower,
-        # without a command, an operator or a token
+        # a command, or "" for the operator or the token of the request
         actor=report.importer,
         counts=counts,
         text=printable(report.file_name)[:MAX_TEXT],

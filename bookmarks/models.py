@@ -232,7 +232,7 @@ class Bookmark(PublicIdModel):
 
     @classmethod
     def cleaned_values(cls, values: Mapping[str, object]) -> dict[str, object]:
-        """Also return the digest of the URL."""
+        """Also parse the URL, add its digest, and refuse a time in the future."""
         cleaned = super().cleaned_values(values)
         if "url" in cleaned:
             url = web_url.parse(cleaned["url"])

@@ -164,9 +164,10 @@ class PublicIdManager(WritingManager[M]):
     ) -> None:
         """Delete the user group's row with this id.
 
-        Raises DoesNotExist if there is no such row, Modified if its
-        ``updated_at`` is not among ``versions`` and, unlike ``delete()``,
-        TooManyDependants if too many rows depend on it.
+        Raises DoesNotExist if there is no such row, and Modified if its
+        ``updated_at`` is not among ``versions``. A call has limited time, so
+        this raises TooManyDependants if too many rows depend on the row, which
+        ``delete()`` would delete.
         """
         rows = self.on_db_for_write().get_queryset()
         key = parse_public_id(public_id)

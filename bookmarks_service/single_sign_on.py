@@ -159,7 +159,9 @@ def get_client() -> Client:
     """
     # The setting AUTHLIB_OAUTH_CLIENTS describes "provider".
     client = OAuth().register("provider")
-    client.server_metadata.update(load_metadata(int(time.time()) // 60))
+    # The cached result is that of the same minute.
+    minute = int(time.time()) // 60
+    client.server_metadata.update(load_metadata(minute))
     metadata = client.server_metadata
     # Some providers send the claim only if its scope is requested.
     if settings.OIDC_ROLES_CLAIM in metadata.get("scopes_supported", []):

@@ -63,8 +63,9 @@ def start_tracing() -> None:
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(SelectiveExporter()))
     set_tracer_provider(provider)
-    # By default, tracing is the first middleware. It refuses unknown hosts, so
-    # it has to follow the health checks, which may have any host.
+    # By default, tracing is the first middleware. It reads the host of the
+    # request, which Django refuses if it is unknown, but health checks may have
+    # any host. It may stand anywhere after them.
     position = settings.MIDDLEWARE.index(
         "bookmarks_service.middleware.SessionMiddleware"
     )

@@ -93,7 +93,8 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
     event_lookups = ("user_group",)
 
     def record_deletions(self, rows: Sequence["UserGroup"], now: datetime) -> None:
-        # Not those of a deleted team, whose API tokens are deleted as well.
+        # The deletion of a team does not call this. No API token is left that
+        # could read the records.
         UserGroupDeletion.objects.using(self.db).bulk_create(
             UserGroupDeletion(
                 team_id=group.team_id,
@@ -121,7 +122,8 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
 
         Raises UserGroup.DoesNotExist.
         """
-        # PostgreSQL refuses U+0000 and lone surrogates.
+        # A token has only printable characters, and PostgreSQL refuses U+0000
+        # and lone surrogates.
         if not isinstance(token, str) or not token.isprintable():
             raise self.model.DoesNotExist
         return self.get(token=token)

@@ -28,7 +28,7 @@ from .tag_lists import comma_list
 
 # The places before what a spreadsheet runs: in a cell, and after a semicolon or
 # a line break in it. Apostrophes count, so that an import restores each cell.
-FORMULA = re.compile(r"(?:\A|(?<=[;\r\n]))(?='*[=+\-@\t\r])")
+BEFORE_FORMULA = re.compile(r"(?:\A|(?<=[;\r\n]))(?='*[=+\-@\t\r])")
 ESCAPED_FORMULA = re.compile(r"(?:\A|(?<=[;\r\n]))'(?='*[=+\-@\t\r])")
 
 TAGS = FIELDS.index("tags")
@@ -182,5 +182,4 @@ def write(records: Iterable[WrittenRecord]) -> Iterator[str]:
         values = to_dict(record)
         values["tags"] = comma_list(values.get("tags", ()))
         cells = [values.get(name) or "" for name in FIELDS]
-        # with an apostrophe before each formula
-        yield rows.writerow([FORMULA.sub("'", cell) for cell in cells])
+        yield rows.writerow([BEFORE_FORMULA.sub("'", cell) for cell in cells])

@@ -449,9 +449,9 @@ class BatchManager(UniqueKeyManager):
         return changed
 
 
-def with_tags(item: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]:
-    """Return the values of an item with the ``tags`` that its ``tags_add`` and
-    ``tags_remove`` make of a bookmark's tags.
+def with_tags(item: Mapping[str, Any], current: Sequence[str]) -> dict[str, Any]:
+    """Replace ``tags_add`` and ``tags_remove``, if the item has them, by the
+    resulting ``tags`` of a bookmark that has the tags in ``current``.
 
     Raises ValidationError if there are too many.
     """
@@ -459,7 +459,7 @@ def with_tags(item: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]:
     added = values.pop("tags_add", None)
     removed = values.pop("tags_remove", None)
     if added is not None or removed is not None:
-        values["tags"] = changed_tags(tags, added or (), removed or ())
+        values["tags"] = changed_tags(current, added or (), removed or ())
     return values
 
 

@@ -56,7 +56,7 @@ def refused_file_name(file_name: str) -> str:
     return f"refused-{PurePath(file_name).stem}.csv"
 
 
-def chosen_owner(request: HttpRequest) -> str:
+def filtered_owner_field(request: HttpRequest) -> str:
     """Return the field of the owner by which the list is filtered, if any."""
     for name in OWNERS:
         if request.GET.get(f"{name}__id__exact"):
@@ -98,7 +98,7 @@ class ObjectFilter(admin.SimpleListFilter):
         if colon:
             is_about = Q(keys__contains=keys_text([key]))
             return queryset.filter(is_about | Q(whole=key))
-        if chosen_owner(request):
+        if filtered_owner_field(request):
             return queryset
         return queryset.filter(whole="")
 
@@ -167,9 +167,9 @@ class EventAdmin(OperatorListAdmin[Event]):
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         # Order a filtered list as an index does. Otherwise, PostgreSQL might
         # read the events of all owners.
-        owner = chosen_owner(request)
-        if owner:
-            return (f"-{owner}_id", "-id")
+        owner_field = filtered_owner_field(request)
+        if owner_field:
+            return (f"-{owner_field}_id", "-id")
         return ("-id",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

@@ -137,7 +137,8 @@ class HistoryAdmin(ModelAdmin[M]):
         return entry
 
     def log_change(self, request: HttpRequest, obj: M, message: object) -> LogEntry:
-        # Django also logs changes of passwords, without a form.
+        # Set by construct_change_message(), which Django does not call when the
+        # page of an account changes its password.
         changes = getattr(request, "changes", None)
         [entry] = log_action(
             request.user, Kind.CHANGED, [obj], message, changes=changes

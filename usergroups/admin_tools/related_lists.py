@@ -61,8 +61,8 @@ class RelatedListsAdmin(PagesAdmin[M]):
     def get_related_links(
         self, request: HttpRequest, field_path: str, obj: models.Model
     ) -> list[Link]:
-        """Return links such as "Add bookmark", which open a form with
-        ``obj`` in the field.
+        """Return links to forms that add a row, such as "Add bookmark", with
+        ``obj`` in the field: the row, of another admin, whose page has the links.
         """
         if not self.has_add_permission(request):
             return []

@@ -285,8 +285,10 @@ class BaseAPIView(GenericAPIView[Any]):
     def limit_calls_in_progress(self, request: APIRequest) -> None:
         """Wait until the limits allow the call, and count it until it ends.
 
-        Raises Throttled. The body has not been read yet. A costly call waits
-        for that limit first, so that the other calls of its owner go on.
+        Raises Throttled. A waiting call holds no body, because it has not been
+        read yet. Costly calls are counted by team, which may have any number of
+        user groups. They wait for that limit first, so that the other calls of
+        the owner go on.
         """
         if self.is_costly(request):
             team = request.auth.team_id
@@ -337,10 +339,10 @@ class BaseAPIView(GenericAPIView[Any]):
         """Translate an exception to the API error with which this view answers
         it. Return it unchanged if it has none, which means a bug (500).
         """
-        explained = find_answer(error, {**COMMON_ANSWERS, **self.errors})
-        if isinstance(explained, IntegrityError):
-            return self.explain_integrity_error(explained)
-        return explained
+        answer = find_answer(error, {**COMMON_ANSWERS, **self.errors})
+        if answer is error and isinstance(error, IntegrityError):
+            return self.explain_integrity_error(error)
+        return answer
 
     def explain_integrity_error(self, error: IntegrityError) -> Exception:
         """Return the error for a write that violated a constraint in each of

@@ -79,7 +79,7 @@ STORED_BY_POSTGRESQL = (*STORED_UNCHANGED, datetime, UUID)
 
 
 def prepared(value: Any, field: Any, connection: BaseDatabaseWrapper) -> Any:
-    """Return a value as the field stores it.
+    """Return a value as the field stores it. No field here changes a str.
 
     The fields would return most values unchanged. Without asking them, a PUT
     executes 1.5 % and a POST 3 % fewer instructions.

@@ -56,7 +56,7 @@ def sqlstate_of(error: Error) -> str | None:
     return getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)
 
 
-is_retried = ContextVar("is_retried", default=False)
+in_retried_action = ContextVar("in_retried_action", default=False)
 """Whether the code runs in the action of ``retry_on_conflict``, which will run
 the whole action again after a conflict.
 """
@@ -85,10 +85,11 @@ def retry_on_conflict(
     no reason, since the conflicting row may have been deleted.
     """
     attempts_left = ATTEMPTS
-    if is_retried.get():
+    if in_retried_action.get():
         attempts_left = 1
-    # In an outer transaction, atomic() sets a savepoint. Without one,
-    # PostgreSQL would refuse all statements after an IntegrityError.
+    # A single statement needs atomic() only in an outer transaction, where it
+    # sets a savepoint: without one, PostgreSQL would refuse all statements after
+    # an IntegrityError.
     needs_atomic = atomic or not in_autocommit(connections[using])
     while True:
         attempts_left -= 1
@@ -106,6 +107,7 @@ def retry_on_conflict(
                 return resolved
             if not attempts_left:
                 raise
+        # PostgreSQL reports an outdated prepared statement as not supported.
         except (OperationalError, NotSupportedError) as error:
             is_conflict = sqlstate_of(error) in CONFLICTS
             # The conflict has also rolled back any outer transaction, which
@@ -121,8 +123,8 @@ def _run(action: Callable[[], T]) -> T:
     Calls in receivers of the signals that the commit sends make four, because
     they run after the action.
     """
-    outer = is_retried.set(True)
+    outer = in_retried_action.set(True)
     try:
         return action()
     finally:
-        is_retried.reset(outer)
+        in_retried_action.reset(outer)

@@ -50,19 +50,23 @@ class OperatorCommand(BaseCommand):
             self.stdout.flush()
         except KeyboardInterrupt:
             # 128 + SIGINT, as in a shell
-            raise CommandError(self._ending("Interrupted"), returncode=130) from None
+            raise CommandError(
+                self._with_progress("Interrupted"), returncode=130
+            ) from None
         except OSError as error:
-            raise CommandError(self._ending(str(error))) from error
+            raise CommandError(self._with_progress(str(error))) from error
         except DatabaseError as error:
             reason = str(error).partition("\n")[0].rstrip(".")
-            ending = self._ending(f"The database failed: {reason}")
+            ending = self._with_progress(f"The database failed: {reason}")
             raise CommandError(ending) from error
         except ValidationError as error:
-            # An argument is invalid, so nothing has been done.
+            # An argument is invalid, so there is no progress to report.
             raise CommandError(" ".join(error.messages)) from error
 
-    def _ending(self, problem: str) -> str:
-        """Return the last line of a command that ends early."""
+    def _with_progress(self, problem: str) -> str:
+        """Return the last line of a command that ends early: the problem, and what
+        the command has done.
+        """
         return f"{problem}. {self.describe_progress()}".rstrip()
 
 

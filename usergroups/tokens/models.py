@@ -324,7 +324,7 @@ class TokenQuerySet(WritingQuerySet[T]):
             if len(times) >= MAX_ROTATIONS:
                 raise TooManyRotations(times[-MAX_ROTATIONS] - start)
 
-    def origins_of_descendants(self) -> dict[int, int]:
+    def origin_keys_of_descendants(self) -> dict[int, int]:
         """Return a dict of the tokens that descend from these by rotation: by
         the key of each, the key of the token from which it descends. The tokens
         themselves are in it, too.
@@ -356,7 +356,8 @@ class TokenQuerySet(WritingQuerySet[T]):
             if successors:
                 # A concurrent rotation waits, and then finds no active token.
                 rows._lock_owners_of_tokens()
-                rows = rows._all_tokens().filter(pk__in=rows.origins_of_descendants())
+                keys_of_all = rows.origin_keys_of_descendants().keys()
+                rows = rows._all_tokens().filter(pk__in=keys_of_all)
             unrevoked = rows.filter(revoked_at=None)
             tokens = list(unrevoked.select_for_update(of=("self",)).order_by("pk"))
             now = timezone.now()
@@ -392,19 +393,21 @@ class TokenQuerySet(WritingQuerySet[T]):
         digests = [digest_of(public_id) for public_id in public_ids]
         tokens = self.for_write().filter(digest__in=filter(None, digests))
 
-        def revoke() -> dict[str, Revocation]:
+        def revoke_and_report() -> dict[str, Revocation]:
             by_key = {token.pk: Revocation() for token in tokens}
             by_id = {token.public_id: by_key[token.pk] for token in tokens}
             revoked_now = tokens.revoke(successors=successors)
-            origins = tokens.origins_of_descendants()
+            origin_keys = tokens.origin_keys_of_descendants()
             for token in revoked_now:
-                by_key[origins[token.pk]].revoked.append(token.public_id)
-            descendants = tokens._all_tokens().filter(pk__in=origins).active()
+                by_key[origin_keys[token.pk]].revoked.append(token.public_id)
+            # Without ``successors``, descendants may still be active. Report the
+            # newest one of each token.
+            descendants = tokens._all_tokens().filter(pk__in=origin_keys).active()
             for token in descendants.order_by("pk"):
-                by_key[origins[token.pk]].successor = token.public_id
+                by_key[origin_keys[token.pk]].successor = token.public_id
             return by_id
 
-        by_id = retry_on_conflict(revoke, tokens.db)
+        by_id = retry_on_conflict(revoke_and_report, tokens.db)
         results: list[Revocation | None] = []
         for public_id in public_ids:
             revocation = by_id.get(public_id)

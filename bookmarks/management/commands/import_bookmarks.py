@@ -103,7 +103,7 @@ class Command(OperatorCommand):
                 self.print_problems(report, format_name)
         if report.has_folders_only:
             self.stderr.write(report.error or "")
-        elif report.error and report.is_of_nothing:
+        elif report.error and report.is_empty:
             raise CommandError(report.error)
         elif report.error:
             raise CommandError(
