@@ -389,7 +389,9 @@ class BaseAPIView(GenericAPIView[Any]):
         if method not in self.methods_with_query:
             check_fields(data, serializer)
         serializer.initial_data = data
-        leave_out_omitted_fields(serializer)
+        # The methods of a host's serializer may read all of its fields.
+        if is_of_the_apps(serializer_class):
+            leave_out_omitted_fields(serializer)
         return serializer
 
     @cached_property
@@ -667,8 +669,12 @@ def checks_objects(permission: object) -> bool:
     return checks is not BasePermission.has_object_permission
 
 
+def is_of_the_apps(defined: Any) -> bool:
+    """Return whether no host has defined this class or function."""
+    return defined.__module__.partition(".")[0] in NOT_OF_A_HOST
+
+
 @cache
 def is_overridden(view: type[BaseAPIView], names: tuple[str, ...]) -> bool:
     """Return whether a class outside the apps has replaced one of the methods."""
-    packages = {getattr(view, name).__module__.partition(".")[0] for name in names}
-    return not packages.issubset(NOT_OF_A_HOST)
+    return not all(is_of_the_apps(getattr(view, name)) for name in names)

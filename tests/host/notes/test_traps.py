@@ -14,7 +14,11 @@ from rest_framework.views import APIView
 from bookmarks import views
 from bookmarks.authentication import AccessTokenAuthentication
 from bookmarks.models import Bookmark
-from bookmarks.serializers import BookmarkListQuery, BookmarkSerializer
+from bookmarks.serializers import (
+    BookmarkCreateSerializer,
+    BookmarkListQuery,
+    BookmarkSerializer,
+)
 from bookmarks.testing import AccessTokenFactory, BookmarkFactory
 from tests.answers import errors
 from tests.host.notes.own_views import OwnBookmarksView, PlainBookmarksView
@@ -104,8 +108,22 @@ class AppErrorsView(OwnBookmarksView, views.AccessTokenView):
     pagination_class = None
 
 
+class ShortTitleSerializer(BookmarkCreateSerializer):
+    """Requires a title that is shorter than the field allows."""
+
+    def validate(self, attrs):
+        longest = self.fields["title"].max_length // 100
+        if len(attrs.get("title", "")) > longest:
+            raise serializers.ValidationError({"title": ["Too long."]})
+        return attrs
+
+
 class BookmarksView(views.BookmarksView):
     parser_classes = [JSONParser]
+    request_serializers = {
+        **views.BookmarksView.request_serializers,
+        "POST": ShortTitleSerializer,
+    }
 
 
 urlpatterns = [
@@ -204,6 +222,16 @@ def test_the_results_of_a_batch_have_a_context(token_client):
     response = token_client.post("/paths", {"bookmarks": [{"url": "https://a/"}]})
 
     assert response.json()["results"][0]["bookmark"]["path"] == "/paths"
+
+
+def test_a_serializer_reads_its_fields_also_if_they_are_omitted(token_client):
+    without = token_client.post("/v1/bookmarks", {"url": "https://a/"})
+    too_long = token_client.post(
+        "/v1/bookmarks", {"url": "https://a/", "title": "a" * 11}
+    )
+
+    assert without.status_code == 201
+    assert errors(too_long) == [("title", "invalid")]
 
 
 def test_an_order_that_no_page_has_is_an_error(token_client):
