@@ -146,4 +146,4 @@ def test_the_commands_work_on_the_primary_database(primary, tmp_path):
 
     assert ApiToken.objects.using("default").get().team_id == group.team_id
     imported = Bookmark.objects.using("default").exclude(pk=primary["bookmark"].pk)
-    assert imported.get().collection == primary["collection"]
+    assert imported.get().collection_id == primary["collection"].pk
