@@ -11,7 +11,7 @@ from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.middleware import clickjacking, csrf, locale, security
+from django.middleware import csrf, locale
 from django.utils import translation
 
 is_page_path = re.compile(rf"/(?:$|(?:{settings.PAGES})(?:/|$))").match
@@ -46,14 +46,6 @@ class LocaleMiddleware(PagesOnly, locale.LocaleMiddleware):
         # request next.
         translation.deactivate()
         return response
-
-
-class SecurityMiddleware(PagesOnly, security.SecurityMiddleware):
-    pass
-
-
-class XFrameOptionsMiddleware(PagesOnly, clickjacking.XFrameOptionsMiddleware):
-    pass
 
 
 class CSPMiddleware(PagesOnly, csp.CSPMiddleware):

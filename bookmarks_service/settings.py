@@ -91,11 +91,11 @@ MIDDLEWARE = [
     "bookmarks_service.request_log.log_requests",
     "bookmarks_service.behind_proxy.read_to_the_end",
     "bookmarks_service.health.health",
-    # API calls skip the middleware of bookmarks_service.middleware.
-    "bookmarks_service.middleware.SecurityMiddleware",
-    "bookmarks_service.middleware.XFrameOptionsMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bookmarks_service.behind_proxy.refuse_plain_http",
     "django.middleware.common.CommonMiddleware",
+    # API calls skip the middleware of bookmarks_service.middleware.
     "bookmarks_service.middleware.CSPMiddleware",
     "bookmarks_service.middleware.LocaleMiddleware",
     "bookmarks_service.middleware.SessionMiddleware",
@@ -332,6 +332,7 @@ BEHIND_TLS_PROXY = env.bool("BEHIND_TLS_PROXY", False)
 # behind_proxy.refuse_plain_http instead, because they have sent their token in
 # plain text, and because many clients change the method when they follow a
 # redirect.
+SECURE_REDIRECT_EXEMPT = [rf"^(?!$|({PAGES})(/|$))"]
 SECURE_SSL_REDIRECT = BEHIND_TLS_PROXY
 SESSION_COOKIE_SECURE = BEHIND_TLS_PROXY
 CSRF_COOKIE_SECURE = BEHIND_TLS_PROXY
@@ -383,8 +384,6 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W021",
     # These checks look for middleware by its name, and do not find the
     # subclasses in middleware.py.
-    "security.W001",
-    "security.W002",
     "security.W003",
     "axes.W002",
 ]

@@ -153,7 +153,6 @@ HEADERS_OF_PAGES = {
     "Vary",
     "Content-Language",
     "Content-Security-Policy",
-    "X-Frame-Options",
 }
 
 

@@ -105,8 +105,8 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize("path", ["/", "/admin/login/", "/schema/"])
-def test_pages_have_security_headers(client, path):
+@pytest.mark.parametrize("path", ["/", "/admin/login/", "/schema/", "/api/user"])
+def test_every_response_has_security_headers(client, path):
     response = client.get(path)
 
     assert {name: response[name] for name in HEADERS} == HEADERS
