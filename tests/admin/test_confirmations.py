@@ -118,6 +118,8 @@ def test_rotating_names_the_tokens_that_it_skips(admin_client):
     page = open_confirmation(admin_client, MODEL, "rotate", token, revoked)
     done = confirm(admin_client, page, grace="24").content.decode()
 
+    choices = re.findall(r'<option value="(\d+)"', page.content.decode())
+    assert choices == ["0", "24", "168", "720"]  # hours
     skipped = "Not rotated, because only active tokens without a successor can be: "
     assert f"{skipped}{revoked}." in done
     assert f"{skipped}{token}" not in done

@@ -150,6 +150,22 @@ def test_without_permissions_there_are_no_actions_and_no_form(client, user_group
         assert absent not in text
 
 
+@pytest.mark.parametrize("kind", ["usergroup", "team"])
+def test_without_permission_the_tokens_of_an_owner_are_not_shown(
+    client, user_group, kind
+):
+    AccessTokenFactory(user_group=user_group, name="Sync")
+    ApiTokenFactory(team=user_group.team, name="Sync")
+    log_in_with(client, f"view_{kind}")
+    owner = {"usergroup": user_group, "team": user_group.team}[kind]
+
+    text = text_of(page_of(client, owner))
+
+    assert "All fields" in text
+    for absent in ("Sync", "Active tokens", "Last use"):
+        assert absent not in text
+
+
 def test_the_page_of_a_team_shows_its_api_tokens_and_what_belongs_to_it(admin_client):
     team = TeamFactory()
     ApiTokenFactory(team=team, name="Nightly sync")

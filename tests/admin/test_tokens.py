@@ -34,14 +34,18 @@ def test_tokens_are_filtered_by_state(admin_client):
     tokens = {state: ApiTokenFactory(**{state: True}) for state in states}
     tokens["active"] = ApiTokenFactory()
     tokens["refused"] = ApiTokenFactory(last_refused_at=hours_ago(6 * 24))
+    tokens["unused"] = ApiTokenFactory(created_at=hours_ago(91 * 24))
+    later = ApiTokenFactory(expires_at=hours_ago(-60 * 24))
     ApiTokenFactory(last_refused_at=hours_ago(8 * 24), revoked=True)
 
-    for state in ("expired", "expiring", "refused"):
+    for state in ("expired", "expiring", "refused", "unused"):
         assert listed(admin_client, state=state) == {tokens[state]}
+    assert listed(admin_client, state="expires-30") == {tokens["expiring"]}
+    assert listed(admin_client, state="expires-90") == {tokens["expiring"], later}
     assert tokens["revoked"] in listed(admin_client, state="revoked")
-    active = {tokens["active"], tokens["refused"]}
+    active = {tokens["active"], tokens["refused"], tokens["unused"], later}
     assert listed(admin_client, state="active") == active
-    assert len(listed(admin_client, state="unknown")) == 6
+    assert len(listed(admin_client, state="unknown")) == 8
 
 
 def test_only_the_name_of_a_token_can_be_changed(admin_client):

@@ -106,6 +106,16 @@ def test_a_line_longer_than_a_mebibyte_is_refused():
     assert (records[1].line, records[1].title) == (3, "d")
 
 
+# Tags
+
+
+@pytest.mark.parametrize("tag", ["true", "null", "2e3"])
+def test_only_text_in_brackets_is_read_as_json(tag):
+    [record] = read(f"url,tags\nhttps://a/,{tag}")
+
+    assert record.tags == (tag,)
+
+
 # Layout
 
 

@@ -504,6 +504,8 @@ def test_dates_are_read(text):
         ("1700000000123456", TIME.replace(microsecond=123456)),
         (13344473600123457, TIME.replace(microsecond=123457)),
         ("1700000000.5", TIME.replace(microsecond=500000)),
+        # the longest
+        ("1700000000.5".ljust(50, "0"), TIME.replace(microsecond=500000)),
     ],
 )
 def test_dates_are_as_exact_as_they_are_written(value, time):
@@ -522,6 +524,7 @@ NOT_DATES = """
     [
         *re.split(", |\n", NOT_DATES.strip()),
         *("November 32, 2023", "Tue, 32 Nov 2023 22:13:20 GMT", "9" * 5000),
+        "1700000000.5".ljust(51, "0"),
         *(0, -1700000000, True, 1e400, float("nan"), [], {}),
     ],
 )

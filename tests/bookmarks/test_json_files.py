@@ -265,6 +265,16 @@ def test_folders_that_refer_to_one_another_in_a_circle_end():
     assert record.collection == "A / B / A"
 
 
+@pytest.mark.parametrize("levels", [249, 250])
+def test_an_object_has_at_most_250_levels(levels):
+    text = "[" * levels + OBJECT + "]" * levels
+
+    if levels < 250:
+        assert read(text) == [Record(1, URL, "A")]
+    else:
+        assert "nested deeper than 250 levels" in read_damaged(text.encode())[1]
+
+
 # Malformed files
 
 

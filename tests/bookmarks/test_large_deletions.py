@@ -90,6 +90,15 @@ def test_a_call_deletes_as_much_as_a_client_can_wait_for(delete, monkeypatch, na
     assert not Bookmark.objects.filter(collection__isnull=False).exists()
 
 
+def test_foreign_keys_that_may_form_a_cycle_are_followed_to_a_limit(monkeypatch):
+    monkeypatch.setattr(cascades, "MAX_FOREIGN_KEYS", 1)
+
+    lookups = {lookup for _, lookup in cascades.cascading_relations(Team)}
+
+    assert "team" in lookups
+    assert "user_group__team" not in lookups
+
+
 @pytest.mark.parametrize("kind", ["team", "user_group"])
 def test_a_deletion_in_code_has_no_bound_and_leaves_nothing_behind(
     collection, monkeypatch, kind

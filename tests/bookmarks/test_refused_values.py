@@ -216,3 +216,9 @@ def test_a_validator_that_a_host_adds_is_honoured_by_calls(
     assert codes == ["spam"] * 5
     assert report.refused == 1
     assert rows() == before
+
+    batch = call_bookmarks(
+        "POST", "bookmarks-batch", body={"bookmarks": [new, {"url": URL}]}
+    )
+
+    assert [result["status"] for result in batch.json()["results"]] == [400, 201]

@@ -1,5 +1,6 @@
 """Methods of managers name the owner of the rows that they read or write."""
 
+from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -12,7 +13,11 @@ from bookmarks.imports import store
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.owned_rows import Duplicate
 from bookmarks.querysets import bulk_writes
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import (
+    AccessTokenFactory,
+    BookmarkFactory,
+    CollectionFactory,
+)
 from tests.bookmarks.imports import NEVER
 from tests.queries import queries_of
 from tests.usergroups.factories import UserGroupFactory
@@ -67,6 +72,9 @@ def test_a_row_of_another_group_is_neither_found_nor_written(
     assert model.objects.find_by_id(other_group, str(row.pk)) is None
     with pytest.raises(model.DoesNotExist):
         model.objects.update_by_id(other_group, str(row.pk), **CHANGES[model])
+    with pytest.raises(model.DoesNotExist):
+        # which is not Modified, although there is another row
+        model.objects.update_by_id(other_group, str(row.pk), [], **CHANGES[model])
     with pytest.raises(model.DoesNotExist):
         model.objects.delete_by_id(other_group, str(row.pk))
     assert model.objects.filter(**CHANGES[model]).count() == 0
@@ -143,6 +151,63 @@ def test_only_the_bookmarks_of_a_collection_depend_on_it(user_group):
     assert list(bookmarks) == [inside]
 
 
+def test_only_what_a_user_group_owns_depends_on_it(user_group, other_group):
+    for group in (user_group, other_group):
+        BookmarkFactory(user_group=group)
+        AccessTokenFactory(user_group=group)
+
+    dependants = list(UserGroup.objects.dependants([user_group.pk]))
+
+    owners = {row.user_group for rows in dependants for row in rows}
+    assert owners == {user_group}
+
+
+def test_only_the_user_groups_of_a_team_are_locked_when_it_is_deleted(user_group):
+    UserGroupFactory()
+
+    statements = queries_of(user_group.team.delete)
+
+    groups = [sql for sql in statements if 'FROM "usergroups_usergroup"' in sql]
+    assert groups
+    assert all(" WHERE " in sql for sql in groups)
+
+
+def test_only_the_tokens_of_an_owner_are_counted_and_only_the_owner_is_locked(
+    user_group, other_group
+):
+    AccessTokenFactory(user_group=user_group)
+    AccessTokenFactory(user_group=other_group)
+    tokens = AccessToken.objects.all()
+
+    assert tokens.count_active([user_group]) == {user_group.pk: 1}
+    with transaction.atomic():
+        assert list(tokens._owners_to_lock([user_group.pk])) == [user_group]
+
+
+@pytest.mark.parametrize(
+    ("column", "call"),
+    [
+        ("predecessor_id", lambda tokens: list(tokens.with_lineage())),
+        ("first_id", lambda tokens: tokens.rotate(timedelta(), limited=True)),
+        ("first_id", lambda tokens: tokens.revoke(successors=True)),
+    ],
+    ids=["lineage", "rotate", "revoke"],
+)
+def test_the_successors_of_tokens_are_looked_for_among_those_of_the_owner(
+    column, call, user_group
+):
+    """An index of the owner finds them."""
+    token = AccessTokenFactory(user_group=user_group, expires_at=None)
+    token.rotate(timedelta(hours=1))
+
+    statements = queries_of(call, AccessToken.objects.filter(pk=token.pk))
+
+    conditions = [sql.partition(" WHERE ")[2] for sql in statements]
+    about_chains = [each for each in conditions if f'"{column}"' in each]
+    assert about_chains
+    assert all('"user_group_id"' in each for each in about_chains)
+
+
 def digest_in(sql, bookmark):
     return bookmark.url_digest.hex() in sql.lower()
 
@@ -173,6 +238,22 @@ def test_statements_about_some_bookmarks_name_them(user_group, monkeypatch):
     for statements in (sized, moved):
         [first] = [sql for sql in statements if "user_group_id" in sql][:1]
         assert key.hex in first.replace("-", "")
+
+    deleted = queries_of(bookmarks.filter(user_group=user_group).delete)
+
+    [last] = [sql for sql in deleted if sql.startswith("DELETE")]
+    assert key.hex in last.replace("-", "")
+
+
+def test_statements_about_some_user_groups_name_them(user_group):
+    groups, scope = UserGroup.objects, user_group.scope
+    name = user_group.provided_id
+
+    [existing] = queries_of(groups.existing_ids, [name], scope)
+    [sized] = queries_of(groups.estimate_upsert_size, [{"provided_id": name}], scope)
+
+    assert name in existing.partition(" WHERE ")[2]
+    assert name in sized.partition(" WHERE ")[2]
 
 
 def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(

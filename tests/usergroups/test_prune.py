@@ -101,6 +101,8 @@ def test_rows_are_deleted_in_chunks():
     assert not ApiToken.objects.exists()
     # For each of three chunks, a SELECT of the keys and a DELETE.
     assert len(statements) == empty + 3 * 2
+    # Each SELECT after the first begins after the keys of the last chunk.
+    assert sum('."id" > ' in sql for sql in statements) == 3
 
 
 def test_records_of_deletions_are_found_by_their_keys(user_group, settings):

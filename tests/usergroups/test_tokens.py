@@ -91,6 +91,7 @@ REQUEST = RequestFactory().get("/")
 @pytest.mark.django_db
 def test_the_last_use_is_written_at_most_once_a_minute():
     token = ApiTokenFactory()
+    other = ApiTokenFactory()
 
     assert len(queries_of(token.mark_used, REQUEST)) == 1
     token.refresh_from_db()
@@ -99,6 +100,7 @@ def test_the_last_use_is_written_at_most_once_a_minute():
     token.last_used_at -= timedelta(minutes=1)
     token.save()
     assert len(queries_of(token.mark_used, REQUEST)) == 1
+    assert last_used_at(other) is None
 
 
 @pytest.mark.django_db

@@ -38,6 +38,14 @@ def test_a_group_is_read(call_usergroups, user_group):
     }
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_no_other_group_stands_for_an_unknown_one(call_usergroups, user_group, method):
+    response = call_usergroups(method, "user", query={"user_group_id": "unknown"})
+
+    assert errors(response, 404) == [(None, "user_group_not_found")]
+    assert UserGroup.objects.get() == user_group
+
+
 @pytest.mark.parametrize(
     ("query", "code"),
     [
