@@ -44,7 +44,8 @@ class RevocationForm(ConfirmationForm):
         super().__init__(*args)
         keys = {row.pk for row in self.rows}
         tokens: Any = self.model_admin.get_queryset(self.request)
-        descendants = tokens.filter(pk__in=keys).origins_of_descendants().keys() - keys
+        origin_keys = tokens.filter(pk__in=keys).origin_keys_of_descendants()
+        descendants = origin_keys.keys() - keys
         number = tokens.filter(pk__in=descendants).active().count()
         if not number:
             del self.fields["successors"]
