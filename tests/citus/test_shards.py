@@ -46,7 +46,7 @@ def names_user_group(sql, table):
     or selects the rows by it.
     """
     if sql.startswith(("INSERT", "COPY")):
-        return '"user_group_id"' in sql.partition("VALUES")[0]
+        return "user_group_id" in sql.partition("VALUES")[0]
     # Django names the table of a subquery U0, since 6.1 in quotation marks.
     name = rf'(?:"{table}"|(?<="{table}" )"?U0"? WHERE .*U0"?)'
     return re.search(rf'{name}\."user_group_id" (= \(?|IN \()\d+\b', sql)
