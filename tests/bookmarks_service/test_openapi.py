@@ -13,7 +13,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
-from rest_framework.serializers import BooleanField
+from rest_framework.serializers import BooleanField, ListField
 
 from bookmarks import openapi
 from bookmarks.files import FORMATS_BY_TYPE
@@ -30,6 +30,7 @@ from tests.operations import (
     caller,
 )
 from tests.usergroups.factories import UserGroupFactory
+from usergroups.api.openapi import codes_of_field
 
 pytestmark = pytest.mark.database_independent
 
@@ -183,6 +184,13 @@ def test_the_codes_of_an_operation_are_those_of_its_fields(document):
     assert codes("get_bookmark", "404") == {"bookmark_not_found", "not_found"}
     assert codes("get_bookmark", "405") == {"method_not_allowed"}
     assert codes("update_collection", "409") == {"already_exists"}
+
+
+@pytest.mark.parametrize("allow_empty", [True, False])
+def test_a_list_of_a_host_that_must_not_be_empty_has_a_code_for_it(allow_empty):
+    codes = codes_of_field(ListField(allow_empty=allow_empty))
+
+    assert ("empty" in codes) == (not allow_empty)
 
 
 def test_only_texts_that_may_be_empty_have_no_minimum_length(document):
