@@ -224,6 +224,21 @@ def test_bookmarks_are_filtered_by_collection(call_bookmarks, bookmark, collecti
     }
 
 
+def test_a_cursor_stays_valid_when_its_collection_is_renamed(
+    call_bookmarks, user_group, collection
+):
+    BookmarkFactory.create_batch(2, user_group=user_group, collection=collection)
+    query = {"collection": str(collection.pk), "limit": 1}
+    first = call_bookmarks("GET", "bookmarks", query=query).json()
+    Collection.objects.update(name="Renamed")
+
+    query["cursor"] = first["next_cursor"]
+    second = call_bookmarks("GET", "bookmarks", query=query).json()
+
+    ids = [page["bookmarks"][0]["id"] for page in (first, second)]
+    assert len(set(ids)) == 2
+
+
 def test_bookmarks_are_filtered_by_url(call_bookmarks, bookmark, collection):
     BookmarkFactory(user_group=bookmark.user_group)
     BookmarkFactory(user_group=bookmark.user_group, url=URL, collection=collection)

@@ -180,7 +180,15 @@ def identity_of(view: "ListMixin") -> str:
     name = type(view.list_query).__name__
     # Times are in UTC.
     identity = [name, view.owner_of_list, same_on_all_pages]
-    return json.dumps(identity, default=str, sort_keys=True)
+    return json.dumps(identity, default=_identifier, sort_keys=True)
+
+
+def _identifier(value: object) -> str:
+    """Return text that stands for a value in an identity."""
+    # The text of a row contains names, which may change between two pages.
+    if isinstance(value, Model):
+        value = value.pk
+    return str(value)
 
 
 MAX_SCANNED = 5_000
