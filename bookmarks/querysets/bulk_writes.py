@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connections
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from bookmarks.owned_rows import Duplicate, parse_public_id
@@ -375,15 +375,19 @@ class BatchManager(UniqueKeyManager):
         bookmarks = self.filter(user_group=user_group)
         inside = bookmarks.filter(collection__in=collections)
         together = bookmarks.filter(Q(collection__in=collections) | Q(collection=None))
-        same_url = together.filter(url_digest=OuterRef("url_digest"))
-        has_duplicate = Exists(same_url.exclude(pk=OuterRef("pk")))
-        digests = inside.filter(has_duplicate).values_list("url_digest", flat=True)
+        digests = {bytes(each) for each in inside.values_list("url_digest", flat=True)}
         # All transactions lock bookmarks in the same order.
-        shared = sorted({bytes(digest) for digest in digests})
-        for start in range(0, len(shared), MAX_MERGED):
-            chunk = shared[start : start + MAX_MERGED]
-            rows = together.filter(url_digest__in=chunk).order_by("pk")
-            self._merge_duplicates(user_group, rows_by_key(rows.select_for_update()))
+        in_order = sorted(digests)
+        for start in range(0, len(in_order), MAX_MERGED):
+            chunk = in_order[start : start + MAX_MERGED]
+            # Not with a subquery: if PostgreSQL's statistics miss the user group,
+            # it would read all bookmarks of the group for each inside.
+            by_url = together.filter(url_digest__in=chunk).values("url_digest")
+            repeated = by_url.alias(number=Count("pk")).filter(number__gt=1)
+            shared = list(repeated.values_list("url_digest", flat=True))
+            rows = together.filter(url_digest__in=shared)
+            to_merge = rows.select_for_update().order_by("pk")
+            self._merge_duplicates(user_group, rows_by_key(to_merge))
         released: list[Bookmark] = []
         if signals.updated.has_listeners(self.model):
             released = list(inside.select_for_update().order_by("pk"))

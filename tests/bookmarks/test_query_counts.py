@@ -127,7 +127,7 @@ STATEMENTS = {
         "whether it has few bookmarks",
         "lock",
         "its group",
-        "duplicates",
+        "URLs in it",
         "update of the bookmarks",
         "record",
         "event",
@@ -286,7 +286,7 @@ CALLS = {
     ),
     "DELETE collection": (
         lambda stored: stored.call("DELETE", "collection", stored.collection.pk),
-        STATEMENTS["delete_collection"],
+        [*STATEMENTS["delete_collection"], "repeated URLs"],
     ),
     "delete a user group": (lambda stored: stored.user_group.delete(), DELETION),
 }
