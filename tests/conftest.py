@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils.http import urlencode
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.programs import require
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
@@ -20,11 +20,18 @@ from usergroups.api import throttling
 from usergroups.api.throttling import FixedWindowThrottle
 from usergroups.tokens import secret_format
 
-# No deadlines for examples, because a busy machine would miss them.
-settings.register_profile("default", max_examples=25, derandomize=True, deadline=None)
+# No deadline for an example or for the generation of its data, because a busy
+# machine would miss them.
+settings.register_profile(
+    "default",
+    max_examples=25,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 # Fewer examples, for runs that repeat the tests on another database, in a host
 # project or with other dependencies.
-settings.register_profile("few", max_examples=10, derandomize=True, deadline=None)
+settings.register_profile("few", settings.get_profile("default"), max_examples=10)
 
 SECRETS: set[str] = set()
 """The secrets of tokens that were issued in this process."""
