@@ -161,9 +161,10 @@ def read(text: TextIO) -> Iterator[FileRecord]:
 
 def _restored(cells: list[str]) -> list[JsonValue]:
     """Return the values that ``write`` has written as these cells."""
-    values: list[JsonValue] = [ESCAPED_FORMULA.sub("", cell) for cell in cells]
+    restored = [ESCAPED_FORMULA.sub("", cell) for cell in cells]
+    values: list[JsonValue] = [*restored]
     # No other character than the comma separates the tags.
-    values[TAGS] = cells[TAGS].split(",")
+    values[TAGS] = restored[TAGS].split(",")
     return values
 
 

@@ -394,8 +394,13 @@ def choose_file(page):
 
 def test_the_import_page_shows_that_it_works_and_keeps_the_file(page):
     requests = []
-    page.route("**/import/**", requests.append)
+
+    # Playwright sets an attribute of this function.
+    def hold(request):
+        requests.append(request)
+
     choose_file(page)
+    page.route("**/import/**", hold)
     expect(page.get_by_text(READING)).to_be_hidden()
 
     for button, heading in (
