@@ -146,10 +146,16 @@ class ConfirmingAdmin(PagesAdmin[M]):
         return False
 
     def get_action_choices(
-        self, request: HttpRequest, *args: Any, **kwargs: Any
+        self,
+        request: HttpRequest,
+        default_choices: Any = None,
+        action_location: Any = None,
     ) -> list[tuple[str, str]]:
         """Return the actions that the list offers, without those on one row."""
-        choices = super().get_action_choices(request, *args, **kwargs)
+        # Django 6.1 requires the second argument, which 5.2 and 6.0 do not know.
+        given = {"default_choices": default_choices, "action_location": action_location}
+        arguments = {name: value for name, value in given.items() if value is not None}
+        choices = super().get_action_choices(request, **arguments)
         return [choice for choice in choices if choice[0] not in self.one_row_actions]
 
     def get_urls(self) -> list[URLPattern]:
