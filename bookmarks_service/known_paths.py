@@ -11,7 +11,7 @@ class KnownPathsResolver(URLResolver):
     """Tries the patterns only once for each path without variables.
 
     Django tries them one after the other for each request, which is 2 % of the
-    instructions of a PUT and 4 % of a POST.
+    function calls of a PUT and 4 % of a POST.
     """
 
     def __init__(self, patterns: Sequence[Any]) -> None:

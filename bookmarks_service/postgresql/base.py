@@ -13,7 +13,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Takes a connection from the pool, and gives it back after each request.
 
     Django does all that a new connection needs each time, which is 4 % of the
-    instructions of a PUT and of a POST.
+    function calls of a PUT and of a POST.
     """
 
     pool: Any

@@ -244,6 +244,6 @@ class WritingManager(models.Manager[M]):
 def _kept_manager(manager: WritingManager[M], using: str) -> WritingManager[M]:
     """Return the manager on the database ``using``.
 
-    A copy for each call would be 1 % of the instructions of a PUT.
+    A copy for each call would be 1 % of the function calls of a PUT.
     """
     return manager.db_manager(using)
