@@ -42,7 +42,6 @@ LOG = StringIO()
 LONGEST = (
     "tests/host/test_",
     "test_generated_client",
-    "test_schemathesis",
     "work_on_partitions",
     "test_faults",
 )
