@@ -50,7 +50,6 @@ LONGEST = (
 
 SLOW = (
     # servers, browsers, clients and other programs
-    "tests/benchmarks/",
     "tests/bookmarks_service/",
     "tests/citus/",
     "tests/host/",
@@ -62,6 +61,7 @@ SLOW = (
     "tests/test_translations",
     # searches
     "tests/admin/test_hostile",
+    "tests/api/test_costs",
     "tests/bookmarks/test_file_costs",
     "tests/bookmarks/test_fuzz_files",
     # thousands of rows, and all migrations

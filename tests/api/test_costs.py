@@ -1,55 +1,37 @@
 """Look for calls that take more time or memory than their length explains.
 
-    DATABASE_URL=postgres://... python -m tests.benchmarks.costs [NAME ...]
-
 For every operation, each parameter and each field that the OpenAPI document
-has is replaced by values that are as large, as many or as odd as they can be.
-The other values are those of the valid call. Meanwhile, the rows of the
-database are as large as calls can make them.
-
-It prints the dearest calls of each operation, with the CPU time and the memory
-for each kB that was sent and received. It fails if a call takes more than 20 ms
-or 1 MiB for each of them, more than 10 s, or has a status of 500. NAME is the
-operation to look at, by default all.
-
-The memory is the growth of the process, which includes what libraries in C
-take. On PostgreSQL, the CPU time includes that of the connection's process.
-The database is a new one, on SQLite if DATABASE_URL is not set. Each call is
-undone.
+has is replaced by values that are large, many or odd. The other values are
+those of the valid call. Meanwhile, the rows of the database are as large as
+calls can make them, and each call is undone.
 """
 
 import ctypes
 import gc
 import json
-import logging
 import re
 import signal
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
-import dj_database_url
-from django.core.management import call_command
+import pytest
 from django.db import connection, transaction
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
-from tests.benchmarks import readers
+from bookmarks.serializers import CollectionWriteSerializer
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,
     CollectionFactory,
 )
-from tests.bookmarks_service.service import empty_database
 from tests.calls import operations_of
-from tests.conftest import Caller
 from tests.operations import OPERATIONS, caller, valid_body_of
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.models import UserGroup
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database_independent]
 
 MIB = 1024 * 1024
 MAX_SECONDS_PER_KB = 0.020
@@ -59,44 +41,10 @@ MIN_KB = 5
 """The length of a call that counts, if it is shorter, because any call takes
 some time, and a search reads a limited number of rows.
 """
-MAX_HEADER = 32 * 1024  # bytes
+MAX_BODY = 16 * 1024  # bytes
+MAX_HEADER = 32 * 1024
 MAX_PARAMETER = 2 * 1024
 LARGE_NUMBER = 10**6
-
-TEXTS = {
-    "letters": "a",
-    "emoji": "😀",
-    "capital I with dot": "İ",
-    "spaces": " ",
-    "percent signs": "%",
-    "brackets": "[",
-    "quotes and commas": '"",',
-    "backslashes": "\\",
-    "slashes": "/",
-    "digits": "1",
-}
-"""What long texts consist of."""
-
-MEMBERS = ["[]", "{}", "0", "1.5", '""', "null", "1e999"]
-"""What long lists of JSON consist of."""
-
-
-class Size(NamedTuple):
-    """How much a search sends and stores."""
-
-    texts: list[str]
-    """The names of the TEXTS that it sends."""
-    members: list[str]
-    """The MEMBERS of the lists that it sends."""
-    largest_body: int
-    """bytes"""
-    largest_file: int
-    rows: int
-    """The number of large rows of each kind."""
-
-
-FULL = Size([*TEXTS], MEMBERS, 8 * MIB, MIB, 300)
-SHORT = Size(["emoji"], ["[]"], 16 * 1024, 0, 10)
 
 
 class Cost(NamedTuple):
@@ -108,7 +56,7 @@ class Cost(NamedTuple):
     """bytes"""
 
     @property
-    def share(self) -> float:
+    def share(self):
         """The part of what it may take that it took."""
         kilobytes = max(MIN_KB, self.length / 1024)
         return max(
@@ -118,14 +66,8 @@ class Cost(NamedTuple):
         )
 
     @property
-    def is_too_high(self) -> bool:
+    def is_too_high(self):
         return self.share > 1 or self.status == 500
-
-    def __str__(self) -> str:
-        return (
-            f"{self.status} {self.length / 1024:9,.1f} kB {self.seconds:7.3f} s "
-            f"{self.memory / MIB:6.1f} MiB: {self.share:.0%}"
-        )
 
 
 # Measuring
@@ -133,29 +75,19 @@ class Cost(NamedTuple):
 LIBC = ctypes.CDLL(None)
 
 
-def cpu_seconds() -> float:
-    """Return the CPU time of this process and of PostgreSQL's for it."""
-    seconds = time.process_time()
-    if connection.vendor == "postgresql":
-        pid = connection.connection.info.backend_pid
-        nanoseconds = Path(f"/proc/{pid}/schedstat").read_text().split()[0]
-        seconds += int(nanoseconds) / 1e9
-    return seconds
-
-
-def memory(name: str) -> int:
+def memory(name):
     """Return the memory that the process has ("VmRSS") or the most that it had
-    ("VmHWM"), in bytes.
+    ("VmHWM"), in bytes. It includes what libraries in C take.
     """
     status = Path("/proc/self/status").read_text()
     return int(re.search(rf"{name}:\s+(\d+)", status)[1]) * 1024
 
 
-def stop(*arguments: object) -> None:
+def stop(*arguments):
     raise TimeoutError("The call takes too long.")
 
 
-def measured_once(call: Caller, body: bytes, query: Any, headers: Any) -> Cost:
+def measured_once(call, body, query, headers):
     """Make a call, undo what it changes and return what it took."""
     signal.signal(signal.SIGPROF, stop)
     gc.collect()
@@ -167,11 +99,11 @@ def measured_once(call: Caller, body: bytes, query: Any, headers: Any) -> Cost:
         # "5" makes the highest value the present one.
         Path("/proc/self/clear_refs").write_text("5")
         memory_before = memory("VmRSS")
-        start = cpu_seconds()
+        start = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
         response = call(body, query=query, **headers)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        seconds = cpu_seconds() - start
+        seconds = time.process_time() - start
         grown = memory("VmHWM") - memory_before
         transaction.set_rollback(True)
     sent = len(call.url) + len(urlencode(query)) + sum(map(len, headers.values()))
@@ -179,7 +111,7 @@ def measured_once(call: Caller, body: bytes, query: Any, headers: Any) -> Cost:
     return Cost(response.status_code, length, seconds, grown)
 
 
-def measured(*arguments: Any) -> Cost:
+def measured(*arguments):
     """Measure a call, up to three times if it is dear, and return the least,
     because other programs may disturb it.
     """
@@ -194,16 +126,19 @@ def measured(*arguments: Any) -> Cost:
 # Extreme values, each a name and a text of JSON
 
 
-def encoded(value: Any) -> str:
+def encoded(value):
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def json_object(fields: Iterable[tuple[str, str]]) -> str:
+def json_object(fields):
     return "{" + ",".join(f'"{name}":{value}' for name, value in fields) + "}"
 
 
-def json_array(item: Callable[[int], str], most: int, room: int) -> str:
-    """Return a list of as many items as have ``room`` bytes, at most ``most``."""
+def json_array(item, most, room):
+    """Return a list of as many items as have ``room`` bytes, at most ``most``.
+
+    ``item`` returns the JSON of the item with a number.
+    """
     number = min(most, room // (len(item(0).encode()) + 1))
     return f"[{','.join(map(item, range(number)))}]"
 
@@ -211,11 +146,10 @@ def json_array(item: Callable[[int], str], most: int, room: int) -> str:
 class Extremes:
     """The extreme values of the schemas of an OpenAPI document."""
 
-    def __init__(self, document: dict[str, Any], size: Size) -> None:
+    def __init__(self, document):
         self.components = document.get("components", {})
-        self.size = size
 
-    def resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def resolved(self, schema):
         """Return the schema that a reference names, or the first of several."""
         if "$ref" in schema:
             _, _, kind, name = schema["$ref"].split("/")
@@ -224,9 +158,7 @@ class Extremes:
             return self.resolved(schema["oneOf"][0])
         return schema
 
-    def of(
-        self, schema: dict[str, Any], value: Any, room: int
-    ) -> Iterator[tuple[str, str]]:
+    def of(self, schema, value, room):
         """Yield values in place of a valid one, of about ``room`` bytes at most."""
         schema = self.resolved(schema)
         if "properties" in schema:
@@ -237,9 +169,7 @@ class Extremes:
             yield from self.texts(schema, value, room)
         yield from self.unusual(room)
 
-    def of_object(
-        self, properties: dict[str, Any], value: dict[str, Any], room: int
-    ) -> Iterator[tuple[str, str]]:
+    def of_object(self, properties, value, room):
         fields = {name: encoded(each) for name, each in value.items()}
         for name, schema in properties.items():
             for title, text in self.of(schema, value.get(name), room):
@@ -247,9 +177,7 @@ class Extremes:
         unknown = [(f"unknown{number}", "[]") for number in range(room // 20)]
         yield "unknown fields", json_object([*fields.items(), *unknown])
 
-    def of_array(
-        self, schema: dict[str, Any], value: list[Any], room: int
-    ) -> Iterator[tuple[str, str]]:
+    def of_array(self, schema, value, room):
         most = schema.get("maxItems", LARGE_NUMBER)
         item = encoded(value[0])
         for number in (most, LARGE_NUMBER):
@@ -264,25 +192,18 @@ class Extremes:
             same = json_array(lambda n, text=text: text, most, room)
             yield f"items with {title}", same
 
-    def texts(
-        self, schema: dict[str, Any], value: Any, room: int
-    ) -> Iterator[tuple[str, str]]:
+    def texts(self, schema, value, room):
         """Yield long texts, which begin as a valid one does."""
         beginning = value if isinstance(value, str) else ""
         most = schema.get("maxLength", room)
-        for name in self.size.texts:
-            part = TEXTS[name]
-            yield name, encoded((beginning + part * most)[:most])
-            too_many = room // len(part.encode())
-            yield f"too many {name}", encoded(beginning + part * too_many)
+        yield "emoji", encoded((beginning + "😀" * most)[:most])
+        yield "too many emoji", encoded(beginning + "😀" * (room // 4))
         # Each of them has twelve bytes.
         yield "escaped emoji", json.dumps((beginning + "😀" * most)[:most])
 
-    def unusual(self, room: int) -> Iterator[tuple[str, str]]:
+    def unusual(self, room):
         """Yield JSON that most fields refuse."""
-        for member in self.size.members:
-            array = json_array(lambda n, member=member: member, LARGE_NUMBER, room)
-            yield f"list of {member}", array
+        yield "list of lists", json_array(lambda n: "[]", LARGE_NUMBER, room)
         depth = room // 8
         yield "nested lists", "[" * depth + "]" * depth
         yield "nested objects", '{"a":' * depth + "0" + "}" * depth
@@ -300,32 +221,38 @@ class Extremes:
 class Search:
     """Makes calls of the operations of an OpenAPI document."""
 
-    def __init__(self, document: dict[str, Any], size: Size) -> None:
+    def __init__(self, document):
         self.operations = operations_of(document)
-        self.extremes = Extremes(document, size)
-        self.size = size
-        self.client = Client(raise_request_exception=False, SERVER_NAME="localhost")
-        self.user_group = large_user_group(size.rows)
+        self.extremes = Extremes(document)
+        self.client = Client(raise_request_exception=False)
+        self.user_group = large_user_group()
 
-    def costs(self, names: Iterable[str]) -> Iterator[tuple[str, str, Cost]]:
-        """Yield the name of each operation and call, and what the call took."""
-        for name in names:
-            call = caller(self.client, self.user_group, name)
-            valid_query = {**call.query, **call.operation.filters}
-            valid_query = {key: str(value) for key, value in valid_query.items()}
-            call.query = {}
-            body = valid_body_of(name, self.user_group)
-            content = body if isinstance(body, bytes) else encoded(body).encode()
-            yield name, "valid", measured(call, content, valid_query, {})
-            for title, query, headers in self.parameters(name, valid_query):
-                cost = measured(call, content, query, headers)
-                yield name, title, cost
-            for title, text in self.bodies(name, body):
-                yield name, title, measured(call, text, valid_query, {})
+    def too_high(self, names):
+        """Return what each call of these operations that costs too much took,
+        by its name.
+        """
+        return {
+            f"{name} {title}": cost
+            for name in names
+            for title, cost in self.costs(name)
+            if cost.is_too_high
+        }
 
-    def parameters(
-        self, name: str, valid_query: dict[str, str]
-    ) -> Iterator[tuple[str, dict[str, str], dict[str, str]]]:
+    def costs(self, name):
+        """Yield the title of each call of an operation, and what it took."""
+        call = caller(self.client, self.user_group, name)
+        valid_query = {**call.query, **call.operation.filters}
+        valid_query = {key: str(value) for key, value in valid_query.items()}
+        call.query = {}
+        body = valid_body_of(name, self.user_group)
+        content = body if isinstance(body, bytes) else encoded(body).encode()
+        yield "valid", measured(call, content, valid_query, {})
+        for title, query, headers in self.parameters(name, valid_query):
+            yield title, measured(call, content, query, headers)
+        for title, text in self.bodies(name, body):
+            yield title, measured(call, text, valid_query, {})
+
+    def parameters(self, name, valid_query):
         """Yield the title, the query and the headers of calls."""
         _, _, operation = self.operations[name]
         for parameter in map(self.extremes.resolved, operation.get("parameters", [])):
@@ -336,34 +263,28 @@ class Search:
             room = MAX_HEADER if is_header else MAX_PARAMETER
             value = valid_query.get(key)
             for title, text in self.extremes.of(parameter["schema"], value, room):
-                name_of_call = f"{key}: {title}"
                 if is_header:
                     header = {f"HTTP_{key.upper().replace('-', '_')}": text}
-                    yield name_of_call, valid_query, header
+                    yield f"{key}: {title}", valid_query, header
                 else:
                     query = {**valid_query, key: text.strip('"')}
-                    yield name_of_call, query, {}
+                    yield f"{key}: {title}", query, {}
 
-    def bodies(self, name: str, body: Any) -> Iterator[tuple[str, bytes]]:
+    def bodies(self, name, body):
         _, _, operation = self.operations[name]
         content = operation.get("requestBody", {}).get("content", {})
         if "application/json" in content:
-            most = min(OPERATIONS[name].max_body_size, self.size.largest_body)
             schema = content["application/json"]["schema"]
-            for title, text in self.extremes.of(schema, body, most - 1024):
+            for title, text in self.extremes.of(schema, body, MAX_BODY - 1024):
                 yield title, text.encode()
-        elif content and self.size.largest_file:
-            for title, (beginning, part) in readers.INPUTS["jsonl"].items():
-                file = readers.GeneratedFile(beginning, part, self.size.largest_file)
-                yield title, file.read()
 
 
-def large_user_group(rows: int) -> UserGroup:
-    """Return a user group with many rows that are as large as they can be."""
+def large_user_group():
+    """Return a user group with rows that are as large as they can be."""
     properties = {str(n): "😀" * 1000 for n in range(200)}
     group = UserGroupFactory(name="😀" * 255, properties=properties)
     UserGroupFactory.create_batch(20, team=group.team, properties=properties)
-    for number in range(rows):
+    for number in range(10):
         name = f"{number}".ljust(255, "😀")
         AccessTokenFactory(user_group=group, name=name)
         collection = CollectionFactory(user_group=group, name=name)
@@ -378,36 +299,57 @@ def large_user_group(rows: int) -> UserGroup:
     return group
 
 
-def report(costs: Iterable[tuple[str, str, Cost]]) -> int:
-    """Print the dearest calls, and return the number of those that are too
-    dear.
-    """
-    by_name: dict[str, list[tuple[Cost, str]]] = {}
-    for name, title, cost in costs:
-        by_name.setdefault(name, []).append((cost, title))
-        if cost.is_too_high:
-            print("TOO HIGH", name, cost, "|", title, flush=True)
-    number = 0
-    for name, found in by_name.items():
-        found.sort(key=lambda each: each[0].share, reverse=True)
-        print(name, len(found))
-        for cost, title in found[:3]:
-            print("   ", cost, "|", title, flush=True)
-        number += sum(cost.is_too_high for cost, _ in found)
-    return number
+@pytest.fixture(scope="module")
+def document():
+    return SchemaGenerator().get_schema(request=None, public=True)
 
 
-def main(names: list[str]) -> None:
-    # Only here, because tests import this module.
-    logging.disable(logging.WARNING)
-    with tempfile.TemporaryDirectory() as folder, empty_database(Path(folder)) as url:
-        connection.settings_dict["NAME"] = dj_database_url.parse(url)["NAME"]
-        call_command("migrate", verbosity=0)
-        document = SchemaGenerator().get_schema(request=None, public=True)
-        too_high = report(Search(document, FULL).costs(names or OPERATIONS))
-        connection.close()
-    sys.exit(bool(too_high))
+@pytest.fixture
+def search(document):
+    return Search(document)
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+@pytest.mark.parametrize("part", range(2))
+def test_no_call_costs_more_than_its_length_explains(search, part):
+    """Two processes share the operations."""
+    assert search.too_high([*OPERATIONS][part::2]) == {}
+
+
+def wait(length):
+    """Use more time than a name of this length explains."""
+    end = time.process_time() + length / 2000
+    while time.process_time() < end:
+        pass
+
+
+def fail(length):
+    raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [wait, lambda length: bytearray(b"x" * (length // 25) * MIB), fail],
+    ids=["time", "memory", "error"],
+)
+def test_a_field_that_costs_too_much_is_found(search, monkeypatch, cause):
+    def validate_name(serializer, name):
+        if len(name) > 100:
+            cause(len(name))
+        return name
+
+    monkeypatch.setattr(
+        CollectionWriteSerializer, "validate_name", validate_name, raising=False
+    )
+
+    found = search.too_high(["create_collection"])
+
+    assert "create_collection name: emoji" in found
+    assert "create_collection valid" not in found
+
+
+def test_a_new_field_of_the_document_is_sent():
+    schema = {"properties": {"color": {"type": "string", "maxLength": 3}}}
+
+    texts = [text for _, text in Extremes({}).of(schema, {"color": "r"}, 100)]
+
+    assert '{"color":"r😀😀"}' in texts
