@@ -16,9 +16,9 @@ from rest_framework.fields import get_error_detail
 from usergroups.api.batches import (
     BatchField,
     ResultSerializer,
-    ResultsField,
     StoredResultSerializer,
     WriteResultSerializer,
+    results_of,
 )
 from usergroups.api.fields import (
     ETAG_EXAMPLE,
@@ -372,7 +372,7 @@ class BookmarkResultSerializer(StoredResultSerializer):
 
 class BookmarkBatchEnvelope(Envelope):
     user_group = UserGroupSerializer()
-    results = ResultsField(BookmarkResultSerializer)
+    results = results_of(BookmarkResultSerializer)
 
 
 class BookmarkIdsSerializer(AnySerializer):
@@ -393,11 +393,11 @@ class BookmarkMoveSerializer(BookmarkIdsSerializer):
 
 
 class BookmarkDeletionEnvelope(Envelope):
-    results = ResultsField(WriteResultSerializer)
+    results = results_of(WriteResultSerializer)
 
 
 class BookmarkMoveEnvelope(Envelope):
-    results = ResultsField(BookmarkResultSerializer)
+    results = results_of(BookmarkResultSerializer)
 
 
 class BookmarkLookupSerializer(AnySerializer):
@@ -421,7 +421,7 @@ class LookupResultSerializer(ResultSerializer):
 
 
 class BookmarkLookupEnvelope(Envelope):
-    results = ResultsField(LookupResultSerializer)
+    results = results_of(LookupResultSerializer)
 
 
 class CollectionSerializer(serializers.Serializer[Collection]):
@@ -838,7 +838,7 @@ class AccessTokenResultSerializer(WriteResultSerializer):
 
 
 class AccessTokenBatchEnvelope(Envelope):
-    results = ResultsField(AccessTokenResultSerializer)
+    results = results_of(AccessTokenResultSerializer)
 
 
 class RevocationSerializer(serializers.Serializer[Revocation]):
@@ -870,7 +870,7 @@ class RevocationResultSerializer(WriteResultSerializer, RevocationSerializer):
 
 
 class AccessTokenBatchRevocationEnvelope(Envelope):
-    results = ResultsField(RevocationResultSerializer)
+    results = results_of(RevocationResultSerializer)
 
 
 class DescribedAccessTokenEnvelope(TokenEnvelope):

@@ -10,9 +10,9 @@ from rest_framework import serializers
 
 from .api.batches import (
     BatchField,
-    ResultsField,
     StoredResultSerializer,
     WriteResultSerializer,
+    results_of,
 )
 from .api.errors import MAX_PROBLEMS
 from .api.fields import (
@@ -352,7 +352,7 @@ class UserGroupResultSerializer(StoredResultSerializer):
 
 
 class UserGroupBatchEnvelope(Envelope):
-    results = ResultsField(UserGroupResultSerializer)
+    results = results_of(UserGroupResultSerializer)
 
 
 class UserGroupIdsSerializer(serializers.Serializer[None]):
@@ -367,4 +367,4 @@ class UserGroupIdsSerializer(serializers.Serializer[None]):
 
 
 class UserGroupDeletionEnvelope(Envelope):
-    results = ResultsField(WriteResultSerializer)
+    results = results_of(WriteResultSerializer)

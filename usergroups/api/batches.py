@@ -6,7 +6,7 @@ clients in PHP have no type for a choice of two schemas.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -125,6 +125,11 @@ class ResultSerializer(serializers.Serializer[Mapping[str, object]]):
     type = FailureTypeField(required=False)
     errors = ProblemSerializer(many=True, required=False)  # type: ignore[assignment]
 
+    def to_representation(self, instance: Result) -> dict[str, Any]:
+        if isinstance(instance, FailedItem):
+            return {**instance, **self.failed}
+        return super().to_representation(instance)
+
 
 class WriteResultSerializer(ResultSerializer):
     """The result of an item of a batch that writes."""
@@ -150,37 +155,10 @@ class StoredResultSerializer(WriteResultSerializer):
     etag = ETagField(required=False)
 
 
-class ResultsField(serializers.Field[Iterable[Result], object, list[Result], object]):
-    """The results of a batch: FailedItems, and dicts that ``result``, a
-    subclass of ResultSerializer, serializes.
-    """
-
-    def __init__(self, result: type[ResultSerializer]) -> None:
-        super().__init__(
-            read_only=True, help_text="One result for each item, in the same order."
-        )
-        self.result = result
-        self.item_serializer = result()
-        # for the context
-        self.item_serializer.bind(field_name="", parent=self)  # type: ignore[arg-type]
-        # This serializer gets only items that succeeded. DRF would look for
-        # the fields of a FailedItem in each of them.
-        for name in ("type", "errors"):
-            del self.item_serializer.fields[name]
-        # Describe this instance in the OpenAPI document.
-        extend_schema_field(result(many=True))(self)  # type: ignore[type-var]
-
-    def to_representation(self, value: Iterable[Result]) -> list[Result]:
-        """Return the results as dicts of JSON, with the fields that a
-        FailedItem lacks.
-        """
-        represented: list[Result] = []
-        for item in value:
-            if isinstance(item, FailedItem):
-                represented.append({**item, **self.result.failed})
-            else:
-                represented.append(self.item_serializer.to_representation(item))
-        return represented
+def results_of(result: type[ResultSerializer]) -> serializers.BaseSerializer[Any]:
+    """Return the field of a response with the results of a batch."""
+    help_text = "One result for each item, in the same order."
+    return result(many=True, help_text=help_text)
 
 
 def valid_items(items: Iterable[T | FailedItem | Exception]) -> list[T]:
@@ -209,22 +187,26 @@ def with_serializer(
     """
     replaced: dict[str, object] = {}
     for name, field in answer().fields.items():
-        if isinstance(field, ResultsField):
-            result = with_serializer(field.result, serializer)
-            if result is not field.result:
-                replaced[name] = ResultsField(cast(type[ResultSerializer], result))
-            continue
         is_list = isinstance(field, ListSerializer)
         nested = type(getattr(field, "child", field))
-        common = {*nested.__mro__} & {*serializer.__mro__} - {*Serializer.__mro__}
-        if not common or issubclass(nested, serializer):
-            continue
-        kind = serializer
-        if not issubclass(serializer, nested):
-            kind = type(serializer.__name__, (serializer, nested), {})
-        replaced[name] = kind(many=is_list, required=field.required)
+        kind = combined(nested, serializer)
+        if kind is not nested:
+            options = {"required": field.required, "help_text": field.help_text}
+            replaced[name] = kind(many=is_list, **options)
     if not replaced:
         return answer
     attributes = {**replaced, "__module__": serializer.__module__}
     name = serializer.__name__.removesuffix("Serializer") + answer.__name__
     return type(name, (answer,), attributes)
+
+
+def combined(nested: type, serializer: SerializerClass) -> type:
+    """Return the class that takes the place of ``nested``, the class of a field."""
+    if issubclass(nested, ResultSerializer):
+        return with_serializer(nested, serializer)
+    common = {*nested.__mro__} & {*serializer.__mro__} - {*Serializer.__mro__}
+    if not common or issubclass(nested, serializer):
+        return nested
+    if issubclass(serializer, nested):
+        return serializer
+    return type(serializer.__name__, (serializer, nested), {})
