@@ -35,7 +35,7 @@ from usergroups.api import (
     throttling,
 )
 from usergroups.api.throttling import MAX_WAIT
-from usergroups.db import storable_text
+from usergroups.db import bounded_reads, storable_text
 from usergroups.db.cascades import MAX_DEPENDANTS
 from usergroups.tokens.models import MAX_ACTIVE_TOKENS, MAX_ROTATIONS
 
@@ -321,7 +321,7 @@ def test_the_documented_limits_are_those_of_the_code(settings, defaults):
         "ETags in `If-Match`": f"{preconditions.MAX_ETAGS}",
         "items of a batch or a lookup": f"{batches.MAX_ITEMS:,}",
         "text, `mapping` and `properties` in the response to a batch": in_mib(
-            conf.MAX_RESULTS_SIZE
+            bounded_reads.MAX_RESULTS_SIZE
         ),
         "ids that a lookup finds": f"{MAX_FOUND:,}",
         "objects of a page": f"{pages.max_limit}, by default {pages.default_limit}",

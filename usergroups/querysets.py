@@ -14,9 +14,10 @@ from django.utils import timezone
 from . import signals
 from .api.throttling import Deadline, TimeLimitExceeded
 from .db.announcements import announce, announce_update
-from .db.bounded_reads import size_of_results
+from .db.bounded_reads import require_small_results, size_of_results
 from .db.cascades import DELETED_AT_ONCE, TooManyDependants, retry_deletion
 from .db.models import assign_each
+from .db.outcomes import valid_items, with_outcomes
 from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
@@ -372,6 +373,25 @@ class UserGroupManager(WritingManager["UserGroup"]):
         locked = self.in_scope(scope)._lock(conditional) if conditional else {}
         times = {key: group.updated_at for key, group in locked.items()}
         return [require_version(item, times.get(item["provided_id"])) for item in items]
+
+    def upsert_each(
+        self, items: Sequence[Mapping[str, Any]], scope: Scope
+    ) -> list[Upserted | Exception]:
+        """Do what ``upsert`` does for each item, which may have an ``if_match``.
+
+        In place of an item that fails, return the exception. Raises
+        ResultsTooLarge.
+        """
+        groups = self.in_scope(scope)
+
+        def upsert_valid() -> list[Upserted | Exception]:
+            checked = self.require_versions(items, scope)
+            valid = valid_items(checked)
+            require_small_results(self.estimate_upsert_size(valid, scope))
+            return with_outcomes(checked, self.upsert(valid, scope))
+
+        is_conditional = any("if_match" in item for item in items)
+        return retry_on_conflict(upsert_valid, groups.db, atomic=is_conditional)
 
     def upsert(
         self, items: Sequence[Mapping[str, Any]], scope: Scope

@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from . import openapi, serializers
-from .api.batches import require_small_results, valid_items, with_outcomes
 from .api.pagination import CREATED, UPDATED, KeysetPagination
 from .api.parsers import BatchParser
 from .api.preconditions import PreconditionFailed, accepted_versions
@@ -18,7 +17,6 @@ from .api.serializers import AnySerializer, Envelope, Validated
 from .api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
 from .authentication import ApiTokenAuthentication
 from .db.cascades import TooManyDependants
-from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
 from .db.versions import Modified
 from .deletion_log import UserGroupDeletion
@@ -219,20 +217,8 @@ class UserGroupBatchView(BatchMixin, ApiTokenView):
     list_name = "user_groups"
     parser_classes = [BatchParser]
 
-    def perform_batch(self, items: list[Validated]) -> list[object]:
-        using = UserGroup.objects.for_write().db
-        is_conditional = any("if_match" in item for item in items)
-        return retry_on_conflict(
-            lambda: self.store(items), using, atomic=is_conditional
-        )
-
-    def store(self, items: list[Validated]) -> list[object]:
-        scope = self.token.scope
-        checked = UserGroup.objects.require_versions(items, scope)
-        valid = valid_items(checked)
-        size = UserGroup.objects.estimate_upsert_size(valid, scope)
-        require_small_results(size)
-        return with_outcomes(checked, UserGroup.objects.upsert(valid, scope))
+    def perform_batch(self, items: list[Validated]) -> list[Upserted | Exception]:
+        return UserGroup.objects.upsert_each(items, self.token.scope)
 
     def result(self, outcome: Upserted) -> dict[str, object]:
         return {

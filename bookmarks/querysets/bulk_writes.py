@@ -15,7 +15,8 @@ from bookmarks.owned_rows import Duplicate, parse_public_id
 from bookmarks.tags import MAX_TAGS, changed_tags, distinct
 from usergroups import signals
 from usergroups.db.announcements import announce, announce_update
-from usergroups.db.bounded_reads import size_of_results
+from usergroups.db.bounded_reads import require_small_results, size_of_results
+from usergroups.db.outcomes import valid_items, with_outcomes
 from usergroups.db.retry import ConflictingWrite, retry_on_conflict
 from usergroups.db.stored_json import EncodedSize
 from usergroups.db.versions import Modified, require_version
@@ -183,6 +184,46 @@ class BatchManager(UniqueKeyManager):
         to_move.update(collection=collection, updated_at=now)
         announce_update(moved, self.db, ["collection"])
         return results
+
+    def add_each(
+        self,
+        user_group: UserGroup,
+        items: Sequence[Mapping[str, Any]],
+        *,
+        update: bool = False,
+    ) -> list[Stored | Exception]:
+        """Do what ``add_many`` does for each item, with an exception in place
+        of each one that fails.
+
+        Call this in a transaction if items have RELATIVE values. Raises
+        ResultsTooLarge, and IntegrityError if a collection is deleted.
+        """
+        values, absent = self.on_db_for_write().resolve(user_group, items)
+
+        def add_valid() -> list[Stored | Exception]:
+            valid = valid_items(values)
+            require_small_results(self.estimate_add_size(user_group, valid))
+            stored = self.add_many(user_group, valid, update=update, absent=absent)
+            return with_outcomes(values, stored)
+
+        try:
+            return add_valid()
+        except ValidationError:
+            # A validator of the host refuses some of them.
+            values = [self._checked(user_group, item) for item in values]
+            return add_valid()
+
+    def _checked(
+        self, user_group: UserGroup, item: "BookmarkFields | Exception"
+    ) -> "BookmarkFields | Exception":
+        """Return the item, or an exception if the model refuses a value."""
+        if isinstance(item, Exception):
+            return item
+        try:
+            self.model.cleaned(user_group, **item)
+        except ValidationError as error:
+            return error
+        return item
 
     def resolve(
         self, user_group: UserGroup, items: Sequence[Mapping[str, object]]

@@ -12,10 +12,11 @@ from rest_framework.response import Response
 
 from bookmarks import bookmark_errors, openapi, serializers
 from bookmarks.models import AccessToken
-from usergroups.api.batches import Result, valid_items, with_outcomes
+from usergroups.api.batches import Result
 from usergroups.api.pagination import CREATED, KeysetPagination
 from usergroups.api.serializers import AnySerializer
 from usergroups.api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
+from usergroups.db.outcomes import valid_items, with_outcomes
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 from usergroups.tokens.models import Revocation, TokenQuerySet, TooManyTokens

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
 from drf_spectacular.utils import extend_schema_view
 from rest_framework.response import Response
 
@@ -12,16 +11,12 @@ from bookmarks import bookmark_errors, openapi, serializers
 from bookmarks.models import Bookmark, BookmarkFields, Collection
 from bookmarks.querysets.bookmarks import TooManyFound
 from bookmarks.querysets.bulk_writes import RELATIVE, Stored
-from bookmarks.querysets.unique_keys import UniqueKey
-from usergroups.api.batches import (
-    Result,
-    require_small_results,
-    valid_items,
-    with_outcomes,
-)
+from usergroups.api.batches import Result
 from usergroups.api.parsers import BatchParser
 from usergroups.api.serializers import Validated
 from usergroups.api.views import BatchMixin
+from usergroups.db.bounded_reads import require_small_results
+from usergroups.db.outcomes import valid_items, with_outcomes
 from usergroups.db.retry import retry_on_conflict
 
 from .access_token_view import BookmarkAPIView
@@ -38,52 +33,23 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
 
     def perform_batch(
         self, items: list[Validated], update: bool = False
-    ) -> list[object]:
+    ) -> list[Stored | Exception]:
         using = Bookmark.objects.for_write().db
         is_relative = any(item.keys() & RELATIVE for item in items)
         return retry_on_conflict(
             lambda: self.store(items, update), using, atomic=is_relative
         )
 
-    def store(self, items: list[Validated], update: bool) -> list[object]:
+    def store(self, items: list[Validated], update: bool) -> list[Stored | Exception]:
         """Store the items whose collections exist.
 
         Raises IntegrityError if a collection has been deleted meanwhile.
         """
         placed = self.with_collections(items)
-        manager = Bookmark.objects.on_db_for_write()
-        values, absent = manager.resolve(self.user_group, valid_items(placed))
-        resolved: list[Any] = with_outcomes(placed, values)
-        try:
-            stored = self.add_many(resolved, update, absent)
-        except ValidationError:
-            # A validator of the host refuses some of them.
-            resolved = [self.checked(item) for item in resolved]
-            stored = self.add_many(resolved, update, absent)
-        return with_outcomes(resolved, stored)
-
-    def add_many(
-        self,
-        items: list[BookmarkFields | Exception],
-        update: bool,
-        absent: set[UniqueKey],
-    ) -> list[Stored]:
-        valid = valid_items(items)
-        size = Bookmark.objects.estimate_add_size(self.user_group, valid)
-        require_small_results(size)
-        return Bookmark.objects.add_many(
-            self.user_group, valid, update=update, absent=absent
+        stored = Bookmark.objects.add_each(
+            self.user_group, valid_items(placed), update=update
         )
-
-    def checked(self, item: BookmarkFields | Exception) -> BookmarkFields | Exception:
-        """Return the item, or an exception if the model refuses a value."""
-        if isinstance(item, Exception):
-            return item
-        try:
-            Bookmark.cleaned(self.user_group, **item)
-        except ValidationError as error:
-            return error
-        return item
+        return with_outcomes(placed, stored)
 
     def with_collections(
         self, items: list[Validated]

@@ -4,16 +4,15 @@ Successful and failed items have results of one schema, because generated
 clients in PHP have no type for a choice of two schemas.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.serializers import ListSerializer, Serializer
 
-from .conf import MAX_RESULTS_SIZE
 from .errors import failure
 from .fields import ETAG_EXAMPLE, ETagField, TimestampField
 from .requests import check_fields
@@ -25,8 +24,6 @@ from .serializers import (
     SuccessField,
 )
 
-T = TypeVar("T")
-
 Result = Mapping[str, object]
 """The result of an item, by the names of its fields."""
 
@@ -36,23 +33,6 @@ MAX_PROBLEMS = 10
 """The maximum number of errors of an item, so that the results of a small batch
 are not large.
 """
-
-
-class ResultsTooLarge(APIException):
-    status_code = 413
-    default_code = "payload_too_large"
-    default_detail = (
-        "The objects of this batch have more than 32 MiB of text and JSON. Send fewer "
-        "items at once."
-    )
-
-
-def require_small_results(size: int) -> None:
-    """Raise ResultsTooLarge if the objects in the results of a batch, which
-    has written nothing yet, will have more than MAX_RESULTS_SIZE bytes.
-    """
-    if size > MAX_RESULTS_SIZE:
-        raise ResultsTooLarge
 
 
 class FailedItem(dict[str, object]):
@@ -70,7 +50,7 @@ class FailedItem(dict[str, object]):
 class BatchField(serializers.ListField):
     """A list of up to 1,000 items.
 
-    Validation replaces each item by its validated data or by a FailedItem.
+    Validation replaces each item by its validated data or by a ValidationError.
     """
 
     has_results = True
@@ -90,7 +70,8 @@ class BatchField(serializers.ListField):
             try:
                 items.append(self._validated(item))
             except ValidationError as invalid:
-                items.append(FailedItem(invalid))
+                # Without the frames, which would keep each item in memory.
+                items.append(invalid.with_traceback(None))
         return items
 
     def _validated(self, item: object) -> object:
@@ -159,20 +140,6 @@ def results_of(result: type[ResultSerializer]) -> serializers.BaseSerializer[Any
     """Return the field of a response with the results of a batch."""
     help_text = "One result for each item, in the same order."
     return result(many=True, help_text=help_text)
-
-
-def valid_items(items: Iterable[T | FailedItem | Exception]) -> list[T]:
-    """Return the items that have not failed yet."""
-    return [item for item in items if not isinstance(item, (FailedItem, Exception))]
-
-
-def with_outcomes(items: Iterable[object], outcomes: Iterable[object]) -> list[object]:
-    """Return the items with these outcomes in place of the ``valid_items``."""
-    remaining = iter(outcomes)
-    return [
-        item if isinstance(item, (FailedItem, Exception)) else next(remaining)
-        for item in items
-    ]
 
 
 @cache

@@ -21,12 +21,6 @@ LARGE_BODY_SIZE = 64 * KIB
 MAX_PAGE_SIZE = 2 * MIB
 """The maximum size of the large fields of a page."""
 
-MAX_RESULTS_SIZE = 32 * MIB
-"""The maximum size of the objects in the results of a batch.
-
-A small batch may refer to many large objects, and load them all.
-"""
-
 MAX_RETENTION_DAYS = 36_500  # about a century
 
 

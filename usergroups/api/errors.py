@@ -25,6 +25,7 @@ from rest_framework.fields import get_error_detail
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from usergroups.db.bounded_reads import ResultsTooLarge
 from usergroups.db.retry import ConflictingWrite
 
 from .strict_json import CompactJSONRenderer
@@ -122,6 +123,17 @@ class Protected(exceptions.APIException):
     default_detail = "Other objects refer to this one, so it cannot be deleted."
 
 
+class BatchTooLarge(exceptions.APIException):
+    """The results of a batch would be too large."""
+
+    status_code = 413
+    default_code = "payload_too_large"
+    default_detail = (
+        "The objects of this batch have more than 32 MiB of text and JSON. Send fewer "
+        "items at once."
+    )
+
+
 class InvalidValues(Explanation, exceptions.ValidationError):
     """A model refuses a value, for example by a validator of the host."""
 
@@ -142,6 +154,7 @@ COMMON_ANSWERS: Answers = {
     DjangoValidationError: InvalidValues,
     ProtectedError: Protected,
     RestrictedError: Protected,
+    ResultsTooLarge: BatchTooLarge,
     # Each of four attempts lost against a deletion.
     ConflictingWrite: DatabaseUnavailable,
     **dict.fromkeys(DATABASE_UNAVAILABLE_ERRORS, DatabaseUnavailable),

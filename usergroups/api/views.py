@@ -36,14 +36,13 @@ from rest_framework.response import Response
 from rest_framework.serializers import ListField
 
 from usergroups.db.models import DatedModel
+from usergroups.db.outcomes import valid_items, with_outcomes
 from usergroups.signals import actor
 
 from . import conf
 from .batches import (
     FailedItem,
     Result,
-    valid_items,
-    with_outcomes,
     with_serializer,
 )
 from .errors import (
@@ -636,8 +635,6 @@ class BatchMixin(BaseAPIView):
 
     def result_of(self, outcome: object) -> Result:
         """Return the result of an item. Raises an exception that means a bug."""
-        if isinstance(outcome, FailedItem):
-            return outcome
         if not isinstance(outcome, Exception):
             return self.result(outcome)
         explained = self.explain(outcome)

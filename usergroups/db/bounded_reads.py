@@ -16,6 +16,16 @@ from django.db.models.lookups import GreaterThan, GreaterThanOrEqual
 
 from . import stored_json
 
+MAX_RESULTS_SIZE = 32 * 1024 * 1024
+"""The maximum size of the objects in the results of a batch, in bytes.
+
+A small batch may refer to many large objects, and load them all.
+"""
+
+
+class ResultsTooLarge(Exception):
+    """The objects that a batch would return exceed MAX_RESULTS_SIZE."""
+
 
 def number_to_read(
     ordered: QuerySet[Any], size: Combinable, max_rows: int, max_size: int
@@ -60,6 +70,14 @@ def size_of_results(
     for key, lengths_by_name in written.items():
         sizes[key] += lengths_by_name.total()
     return sum(sizes[key] for key in keys)
+
+
+def require_small_results(size: int) -> None:
+    """Raise ResultsTooLarge if the objects in the results of a batch, which
+    has written nothing yet, will have more than MAX_RESULTS_SIZE bytes.
+    """
+    if size > MAX_RESULTS_SIZE:
+        raise ResultsTooLarge
 
 
 def pages(rows: Any, size: int, order: Sequence[str] = ()) -> Iterator[list[Any]]:
