@@ -40,12 +40,27 @@ LOG = StringIO()
 """Everything that was logged in this process."""
 
 LONGEST = (
-    "tests/host/test_",
-    "test_generated_client",
-    "work_on_partitions",
-    "test_faults",
+    # those that use the fixture "service", in one process
+    (
+        "tests/bookmarks_service/test_generated_client",
+        "tests/bookmarks_service/test_http",
+        "tests/bookmarks_service/test_concurrency",
+        "tests/bookmarks_service/test_quickstart",
+    ),
+    "tests/host/test_five_minutes",
+    "tests/host/test_host",
+    "tests/bookmarks_service/test_nginx",
+    "tests/bookmarks_service/test_faults",
+    "tests/host/test_same_bytes",
+    "tests/admin/test_browser",
+    "tests/admin/test_accessibility",
+    "tests/bookmarks_service/test_settings",
+    "tests/citus/",
+    "tests/bookmarks_service/test_costs",
+    "tests/bookmarks_service/test_observability",
 )
-"""The tests that take longest: those with one of these texts in their node id.
+"""The beginnings of the node ids of the tests that take longest, in the order of
+their time.
 """
 
 SLOW = (
@@ -61,7 +76,6 @@ SLOW = (
     "tests/test_translations",
     # searches
     "tests/admin/test_hostile",
-    "tests/api/test_costs",
     "tests/bookmarks/test_file_costs",
     "tests/bookmarks/test_fuzz_files",
     # thousands of rows, and all migrations
@@ -75,13 +89,35 @@ what the comments say.
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests, and run the longest ones first, so that no process
-    is still busy with one when the others have finished.
-    """
+    """Mark the slow tests, and spread the longest ones over the processes."""
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker("slow")
-    items.sort(key=lambda item: not any(name in item.nodeid for name in LONGEST))
+    items[:] = spread(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def spread(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
+    """Return the tests in an order in which each process begins with some of the
+    longest, so that none is still busy with one when the others have finished.
+
+    Each process first gets an equal part of the tests, which follow each other.
+    """
+    others = [
+        item
+        for item in items
+        if not any(item.nodeid.startswith(name) for name in LONGEST)
+    ]
+    size = len(items) // processes
+    ordered = []
+    for number in range(processes):
+        names = LONGEST[number::processes]
+        part = [
+            item for name in names for item in items if item.nodeid.startswith(name)
+        ]
+        room = max(0, size - len(part))
+        ordered += part + others[:room]
+        del others[:room]
+    return ordered + others
 
 
 @pytest.hookimpl(tryfirst=True)

