@@ -54,6 +54,18 @@ def error_code(response, status):
     return code
 
 
+def statuses(response):
+    """Check that a batch was answered, and return the status of each item."""
+    assert response.status_code == 200
+    assert response.json()["success"] == 1
+    return [result["status"] for result in response.json()["results"]]
+
+
+def changes(response):
+    """Return whether each item of a batch changed something."""
+    return [result["changed"] for result in response.json()["results"]]
+
+
 def detail(response):
     """Return the text of the first error in a response."""
     return response.json()["errors"][0]["detail"]

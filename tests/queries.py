@@ -58,9 +58,9 @@ def plan_nodes(sql: str, options: str = "FORMAT JSON") -> list[dict[str, Any]]:
 
 
 @contextmanager
-def concurrently(before: str, *statements: str) -> Iterator[None]:
-    """Run and commit statements on another connection before the first
-    statement that begins with ``before``.
+def concurrently(before: str, *changes: str | Callable[[], Any]) -> Iterator[None]:
+    """Run and commit statements, or call functions that write, on another
+    connection before the first statement that begins with ``before``.
     """
     if connection.vendor == "sqlite":
         pytest.skip("A database in memory has only one connection.")
@@ -68,8 +68,11 @@ def concurrently(before: str, *statements: str) -> Iterator[None]:
 
     def execute_all() -> None:
         with connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
+            for change in changes:
+                if callable(change):
+                    change()
+                else:
+                    cursor.execute(change)
 
     def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith(before) and not done:

@@ -63,7 +63,7 @@ keys = Team.objects.create(name="Keys")
 UserGroup.objects.bulk_create(UserGroup(team=keys, provided_id=f"customer-1{{n}}", name="Customer") for n in range(20))
 for number in range(5):
     ApiToken.objects.issue(team=demo, name=f"Many {{number}}")
-for team, name in ((demo, "Going back"), (keys, "Forgotten")):
+for team, name in ((demo, "Many more"), (keys, "Forgotten")):
     token, secret = ApiToken.objects.issue(team=team, name=name)
     print(secret)
 """

@@ -6,6 +6,7 @@ from tests.bookmarks.conftest import (  # noqa: F401
     access_token,
     call_access_tokens,
     call_bookmarks,
+    collection,
 )
 from tests.bookmarks.factories import (
     AccessTokenFactory,
@@ -32,18 +33,18 @@ def everything(db):
     user_group = UserGroupFactory(
         name="Findable", mapping={"40": 1}, properties={"plan": "pro"}
     )
-    collection = CollectionFactory(user_group=user_group, name="Findable")
+    findable = CollectionFactory(user_group=user_group, name="Findable")
     return {
         "usergroups_team": TeamFactory(name="Findable"),
         "usergroups_usergroup": user_group,
         "usergroups_apitoken": ApiTokenFactory(team=user_group.team, name="Findable"),
-        "bookmarks_collection": collection,
+        "bookmarks_collection": findable,
         "bookmarks_accesstoken": AccessTokenFactory(
             user_group=user_group, name="Findable"
         ),
         "bookmarks_bookmark": BookmarkFactory(
             user_group=user_group,
-            collection=collection,
+            collection=findable,
             url="https://example.com/Findable",
         ),
     }

@@ -64,11 +64,6 @@ def test_a_new_account_can_log_in_and_has_its_role(admin_client, role):
     client = Client()
     client.post(reverse("admin:login"), {"username": "ines", "password": PASSWORD})
     assert client.get(INDEX).status_code == 200
-
-
-def test_the_list_shows_the_role(admin_client, admin_user, role):
-    admin_user.groups.add(role)
-
     page = admin_client.get(LIST).content.decode()
     assert f'<td class="field-role">{role.name}</td>' in page
 

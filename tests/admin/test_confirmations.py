@@ -37,14 +37,12 @@ def unrevoked():
     return list(ApiToken.objects.filter(revoked_at=None).order_by("pk"))
 
 
-@pytest.mark.parametrize("open_page", [open_confirmation, open_for_all])
-def test_a_row_that_is_not_checked_is_left_out(admin_client, open_page):
+@pytest.mark.parametrize("select_across", ["0", "1"], ids=["some", "all"])
+def test_a_row_that_is_not_checked_is_left_out(admin_client, select_across):
     tokens = ApiTokenFactory.create_batch(25)
-    arguments = [MODEL, "revoke", *tokens]
-    if open_page is open_for_all:
-        arguments = [tokens]
+    fields = {"select_across": select_across, "index": "0"}
 
-    page = open_page(admin_client, *arguments)
+    page = open_confirmation(admin_client, MODEL, "revoke", *tokens, **fields)
 
     keys = check_boxes(page)
     assert sorted(keys) == [token.pk for token in tokens]

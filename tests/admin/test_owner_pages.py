@@ -73,32 +73,22 @@ def test_the_page_of_a_user_group_shows_what_one_asks_about_a_customer(
 
 
 def test_the_page_names_the_token_with_the_last_refused_call(
-    admin_client, user_group, api_client
+    admin_client, user_group, call_bookmarks
 ):
-    since = timezone.now() - timedelta(days=3)
-    AccessTokenFactory(
-        user_group=user_group,
-        revoked=True,
-        refused_minutes=1,
-        first_refused_at=since,
-        last_refused_at=since,
-    )
-    expired = AccessTokenFactory(
-        user_group=user_group,
-        name="Extension",
-        expires_at=timezone.now() - timedelta(days=1),
-        refused_minutes=13,
-        first_refused_at=since,
-        last_refused_at=since,
-    )
-    authorization = f"Bearer {expired.secret}"
-    refused = api_client.get("/v1/token", HTTP_AUTHORIZATION=authorization)
+    own = {"user_group": user_group, **refused_days_ago(3)}
+    AccessTokenFactory(revoked=True, **own)
+    yesterday = timezone.now() - timedelta(days=1)
+    token = {"name": "Extension", "expires_at": yesterday, "refused_minutes": 13}
+    expired = AccessTokenFactory(**{**own, **token})
+
+    refused = call_bookmarks("GET", "token", token=expired)
 
     assert refused.status_code == 401
     page = text_of(page_of(admin_client, user_group))
+    since = date_format(own["first_refused_at"], "DATE_FORMAT")
     assert (
-        f"{expired} : Calls refused in 14 minutes since "
-        f"{date_format(since, 'DATE_FORMAT')} (token expired), the last just now ."
+        f"{expired} : Calls refused in 14 minutes since {since} (token expired), the "
+        "last just now ."
     ) in page
 
 
@@ -114,11 +104,14 @@ def test_a_token_of_the_wrong_kind_is_counted_and_explained(admin_client, api_cl
     assert "(sent where another kind of token is used), the last just now ." in text
 
 
+def refused_days_ago(number):
+    """Return the fields of a token with a refused call."""
+    at = timezone.now() - timedelta(days=number)
+    return {"refused_minutes": 1, "first_refused_at": at, "last_refused_at": at}
+
+
 def test_old_refusals_are_not_a_problem_of_today(admin_client):
-    at = timezone.now() - timedelta(days=8)
-    token = ApiTokenFactory(
-        revoked=True, refused_minutes=1, first_refused_at=at, last_refused_at=at
-    )
+    token = ApiTokenFactory(revoked=True, **refused_days_ago(8))
 
     assert "Calls refused" not in text_of(page_of(admin_client, token.team))
 
@@ -138,32 +131,32 @@ def test_the_actions_of_a_token_lead_back_to_its_owner(
     assert f'href="{back}"' in done.content.decode() or done.wsgi_request.path == back
 
 
-def test_without_permissions_there_are_no_actions_and_no_form(client, user_group):
-    AccessTokenFactory(user_group=user_group, name="Sync")
-    log_in_with(client, "view_usergroup", "view_accesstoken")
-
-    text = text_of(page_of(client, user_group))
-
-    assert "Sync" in text
-    assert "All fields" in text
-    for absent in ("Edit", "Rotate", "Revoke", "Add access token", "Bookmarks"):
-        assert absent not in text
+ACTIONS = ["Edit", "Rotate", "Revoke", "Add access token", "Bookmarks"]
+TOKENS = ["Sync", "Active tokens", "Last use"]
 
 
-@pytest.mark.parametrize("kind", ["usergroup", "team"])
-def test_without_permission_the_tokens_of_an_owner_are_not_shown(
-    client, user_group, kind
+@pytest.mark.parametrize(
+    ("kind", "permissions", "absent"),
+    [
+        ("usergroup", ["view_usergroup", "view_accesstoken"], ACTIONS),
+        ("usergroup", ["view_usergroup"], TOKENS),
+        ("team", ["view_team"], TOKENS),
+    ],
+)
+def test_a_page_shows_and_offers_only_what_is_permitted(
+    client, user_group, kind, permissions, absent
 ):
     AccessTokenFactory(user_group=user_group, name="Sync")
     ApiTokenFactory(team=user_group.team, name="Sync")
-    log_in_with(client, f"view_{kind}")
+    log_in_with(client, *permissions)
     owner = {"usergroup": user_group, "team": user_group.team}[kind]
 
     text = text_of(page_of(client, owner))
 
     assert "All fields" in text
-    for absent in ("Sync", "Active tokens", "Last use"):
-        assert absent not in text
+    assert [each for each in (*ACTIONS, *TOKENS) if each in text] == [
+        each for each in TOKENS if each not in absent
+    ]
 
 
 def test_the_page_of_a_team_shows_its_api_tokens_and_what_belongs_to_it(admin_client):

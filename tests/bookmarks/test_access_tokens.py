@@ -10,9 +10,8 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from bookmarks.models import AccessToken
-from tests.answers import errors, time_json
+from tests.answers import changes, errors, time_json
 from tests.bookmarks.factories import AccessTokenFactory, BookmarkFactory
-from tests.conftest import Caller
 from tests.queries import committed_after_wait, concurrently, deadlock
 from tests.usergroups.factories import UserGroupFactory, store_tokens
 from usergroups.api import pagination
@@ -75,25 +74,23 @@ def revoke(call_access_tokens):
 # POST api/user/access-tokens
 
 
-def test_an_issued_token_authenticates_its_group(issue, api_client, user_group):
+def test_an_issued_token_authenticates_its_group(issue, call_bookmarks, user_group):
     response = issue()
 
     assert response.status_code == 201
     query = urlencode({"user_group_id": user_group.provided_id})
     assert response["Location"] == f"{reverse('access_tokens:access-tokens')}?{query}"
     issued = response.json()["access_token"]
-    token = AccessToken.objects.get()
+    token = AccessToken.objects.get(digest=bytes.fromhex(issued["id"]))
     token.secret = issued["secret"]  # The model does not store it.
     assert issued == {**access_token_json(token), "secret": issued["secret"]}
-    assert (token.user_group, token.name, token.read_only, token.expires_at) == (
+    assert (token.user_group, token.read_only, token.expires_at) == (
         user_group,
-        "",
         False,
         None,
     )
-    created = Caller(
-        api_client, "POST", reverse("bookmarks:bookmarks"), "Bearer", token
-    )({"url": "https://example.com/"})
+    body = {"url": "https://example.com/"}
+    created = call_bookmarks("POST", "bookmarks", body=body, token=token)
     assert created.status_code == 201
 
 
@@ -111,10 +108,9 @@ def test_tokens_are_listed_of_the_named_group_only(call_access_tokens, user_grou
 
 
 def test_a_token_has_the_given_name_rights_and_lifetime(issue):
-    issued = issue(name=" Extension ", read_only=True, expires_in=60).json()[
-        "access_token"
-    ]
+    answer = issue(name=" Extension ", read_only=True, expires_in=60)
 
+    issued = answer.json()["access_token"]
     assert (issued["name"], issued["read_only"]) == (" Extension ", True)
     created_at = datetime.fromisoformat(issued["created_at"])
     expires_at = datetime.fromisoformat(issued["expires_at"])
@@ -221,18 +217,23 @@ def test_tokens_are_listed_without_their_secrets(list_tokens, user_group):
 
 
 def test_a_revoked_token_is_refused_and_stays_in_the_list(
-    revoke, list_tokens, api_client, user_group
+    revoke, list_tokens, call_bookmarks, user_group
 ):
     token = AccessTokenFactory(user_group=user_group, recently_used=True)
-    read = Caller(api_client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token)
-    assert read().status_code == 200
+
+    def read():
+        return call_bookmarks("GET", "bookmarks", token=token).status_code
+
+    assert read() == 200
 
     response = revoke(token.public_id)
 
     answer = {"success": 1, "revoked": [token.public_id], "successor": None}
     assert (response.status_code, response.json()) == (200, answer)
-    assert read().status_code == 401
-    assert list_tokens().json()["access_tokens"][0]["revoked_at"] is not None
+    assert read() == 401
+    listed = list_tokens(order="oldest").json()["access_tokens"]
+    [shown] = [each for each in listed if each["id"] == token.public_id]
+    assert shown["revoked_at"] is not None
 
 
 @pytest.mark.parametrize(
@@ -357,17 +358,12 @@ def outcomes(response):
     ]
 
 
-def test_each_group_gets_its_own_token(issue_many, api_client, user_group):
+def test_each_group_gets_its_own_token(issue_many, call_bookmarks, user_group):
     other = UserGroupFactory(team=user_group.team)
     BookmarkFactory(user_group=other)
+    ids = [user_group.provided_id, other.provided_id]
 
-    response = issue_many(
-        user_group.provided_id,
-        other.provided_id,
-        name="Extension",
-        read_only=True,
-        expires_in=60,
-    )
+    response = issue_many(*ids, name="Extension", read_only=True, expires_in=60)
 
     assert outcomes(response) == [(201,), (201,)]
     tokens = AccessToken.objects.in_bulk(field_name="digest").values()
@@ -380,39 +376,29 @@ def test_each_group_gets_its_own_token(issue_many, api_client, user_group):
         assert issued == {**access_token_json(token), "secret": token.secret}
         assert (token.name, token.read_only) == ("Extension", True)
         assert token.expires_at - token.created_at == timedelta(seconds=60)
-        answer = Caller(
-            api_client, "GET", reverse("bookmarks:bookmarks"), "Bearer", token
-        )()
-        listed.append((token.user_group, len(answer.json()["bookmarks"])))
+        page = call_bookmarks("GET", "bookmarks", token=token).json()
+        listed.append((token.user_group, len(page["bookmarks"])))
     assert listed == [(user_group, 0), (other, 1)]
 
 
 def test_each_group_of_a_batch_has_its_own_result(issue_many, user_group):
-    of_another_team = UserGroupFactory()
-    testing = UserGroupFactory(team=user_group.team, environment="Testing")
-
-    response = issue_many(
-        "unknown",
-        user_group.provided_id,
-        of_another_team.provided_id,
-        testing.provided_id,
-        1,
-        "",
-        "a" * 256,
-        user_group.provided_id,
-    )
-
+    own = user_group.provided_id
     not_found = (404, "user_group_not_found")
-    assert outcomes(response) == [
-        not_found,
-        (201,),
-        not_found,
-        not_found,
-        (400, "invalid"),
-        (400, "blank"),
-        (400, "max_length"),
-        (201,),
+    testing = UserGroupFactory(team=user_group.team, environment="Testing")
+    expected = [
+        ("unknown", not_found),
+        (own, (201,)),
+        (UserGroupFactory().provided_id, not_found),  # of another team
+        (testing.provided_id, not_found),
+        (1, (400, "invalid")),
+        ("", (400, "blank")),
+        ("a" * 256, (400, "max_length")),
+        (own, (201,)),
     ]
+
+    response = issue_many(*[provided_id for provided_id, _ in expected])
+
+    assert outcomes(response) == [outcome for _, outcome in expected]
     assert {token.user_group for token in AccessToken.objects.all()} == {user_group}
 
 
@@ -426,8 +412,7 @@ def test_a_batch_counts_the_tokens_that_it_issues(issue_many, user_group):
     response = issue_many(*[user_group.provided_id] * 3, other.provided_id)
 
     assert outcomes(response) == [(201,), (201,), (409, "too_many_tokens"), (201,)]
-    changed = [result["changed"] for result in response.json()["results"]]
-    assert changed == [True, True, False, True]
+    assert changes(response) == [True, True, False, True]
     active = AccessToken.objects.active()
     assert active.filter(user_group=user_group).count() == 1_000
 
@@ -448,9 +433,8 @@ def test_an_invalid_field_refuses_the_batch(issue_many, user_group, fields, prob
 @pytest.mark.django_db(transaction=True)
 def test_a_group_that_is_deleted_during_a_batch_is_not_found(issue_many, user_group):
     deleted = UserGroupFactory(team=user_group.team)
-    delete = f"DELETE FROM usergroups_usergroup WHERE id = {deleted.pk}"
 
-    with concurrently(LOCK, delete):
+    with concurrently(LOCK, deleted.delete):
         response = issue_many(user_group.provided_id, deleted.provided_id)
 
     assert outcomes(response) == [(201,), (404, "user_group_not_found")]
@@ -466,28 +450,25 @@ def test_tokens_are_revoked_each_with_its_own_result(call_access_tokens, user_gr
     of_another_team = AccessTokenFactory()
     testing = UserGroupFactory(team=user_group.team, environment="Testing")
     in_testing = AccessTokenFactory(user_group=testing)
-    tokens = [token, of_another_team, other, token, revoked, in_testing]
-    ids = [each.public_id for each in tokens]
+    not_found = (404, "access_token_not_found")
+    expected = [
+        (token.public_id, (200,), True),
+        (of_another_team.public_id, not_found, False),
+        (other.public_id, (200,), True),
+        (token.public_id, (200,), False),  # listed twice
+        (revoked.public_id, (200,), False),  # revoked before
+        (in_testing.public_id, not_found, False),
+        ("unknown", not_found, False),
+        (1, (400, "invalid"), False),
+    ]
+    ids = [public_id for public_id, _, _ in expected]
 
     response = call_access_tokens(
-        "POST", "access-tokens-batch-revoke", body={"ids": [*ids, "unknown", 1]}
+        "POST", "access-tokens-batch-revoke", body={"ids": ids}
     )
 
-    not_found = (404, "access_token_not_found")
-    assert outcomes(response) == [
-        (200,),
-        not_found,
-        (200,),
-        (200,),
-        (200,),
-        not_found,
-        not_found,
-        (400, "invalid"),
-    ]
-    results = response.json()["results"]
-    changed = [result["changed"] for result in results]
-    # The fourth token is listed twice, and the fifth was revoked before.
-    assert changed == [True, False, True, *[False] * 5]
+    assert outcomes(response) == [outcome for _, outcome, _ in expected]
+    assert changes(response) == [is_changed for _, _, is_changed in expected]
     active = {kept, of_another_team, in_testing}
     assert set(AccessToken.objects.filter(revoked_at=None)) == active
     time_of_revocation = revoked.revoked_at
@@ -530,16 +511,10 @@ def test_the_tokens_of_all_groups_are_listed_with_their_groups(list_all, user_gr
 
     response = list_all()
 
-    assert response.json() == {
-        "success": 1,
-        "next": None,
-        "previous": None,
-        "next_cursor": None,
-        "access_tokens": [
-            {**access_token_json(token), "user_group_id": token.user_group.provided_id}
-            for token in reversed(tokens)
-        ],
-    }
+    assert response.json()["access_tokens"] == [
+        {**access_token_json(token), "user_group_id": token.user_group.provided_id}
+        for token in reversed(tokens)
+    ]
     assert not [token for token in tokens if token.secret in response.content.decode()]
 
 

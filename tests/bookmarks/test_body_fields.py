@@ -8,7 +8,7 @@ import pytest
 from rest_framework import serializers
 
 from tests.answers import detail, errors
-from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
+from tests.bookmarks.factories import BookmarkFactory
 from tests.operations import WITH_A_BODY, caller
 from usergroups.api import requests
 from usergroups.api.requests import known_fields
@@ -48,12 +48,6 @@ def with_value(body, text):
     return json.dumps(body).replace('"VALUE"', text).encode()
 
 
-@pytest.fixture(params=UNSTORABLE.values(), ids=UNSTORABLE)
-def unstorable(request):
-    """The text of a value that cannot be stored, and its error code."""
-    return request.param
-
-
 @pytest.fixture
 def call(api_client, user_group):
     """Return a function that sends a body to the operation with this name."""
@@ -64,12 +58,10 @@ def call(api_client, user_group):
     ("name", "field"), [(name, field) for name in FIELDS for field in FIELDS[name]]
 )
 def test_a_value_that_cannot_be_stored_is_the_error_of_its_field(
-    api_client, user_group, valid_body, name, field
+    call, valid_body, name, field
 ):
-    call = caller(api_client, user_group, name)
-
     for text, code in UNSTORABLE.values():
-        response = call(with_value({**valid_body, field: "VALUE"}, text))
+        response = call(name, with_value({**valid_body, field: "VALUE"}, text))
 
         assert errors(response) == [(field, code)]
 
@@ -160,18 +152,18 @@ def results(response):
     ]
 
 
-def test_in_a_batch_it_is_the_error_of_the_item(call_usergroups, unstorable):
-    text, code = unstorable
+@pytest.mark.parametrize(("text", "code"), UNSTORABLE.values(), ids=UNSTORABLE)
+def test_in_a_batch_it_is_the_error_of_the_item(call_usergroups, text, code):
+    emoji = {"emoji": "\N{GRINNING FACE}"}
     items = [
-        {"user_group_id": "a", "properties": {"emoji": "\N{GRINNING FACE}"}},
+        {"user_group_id": "a", "properties": emoji},
         {"user_group_id": "b", "properties": {"k": "VALUE"}},
         {"user_group_id": "c", "mapping": {"40": "VALUE"}, "name": "C"},
         {"user_group_id": "d", "name": "VALUE"},
     ]
+    body = with_value({"user_groups": items}, text)
 
-    response = call_usergroups(
-        "POST", "users-batch", with_value({"user_groups": items}, text)
-    )
+    response = call_usergroups("POST", "users-batch", body)
 
     assert results(response) == [
         (201, []),
@@ -179,8 +171,7 @@ def test_in_a_batch_it_is_the_error_of_the_item(call_usergroups, unstorable):
         (400, [("mapping", code)]),
         (400, [("name", code)]),
     ]
-    [created, *_] = response.json()["results"]
-    assert created["user_group"]["properties"] == {"emoji": "\N{GRINNING FACE}"}
+    assert response.json()["results"][0]["user_group"]["properties"] == emoji
 
 
 @pytest.mark.parametrize("name", ["delete_bookmarks", "move_bookmarks"])
@@ -222,12 +213,10 @@ def test_in_a_batch_an_unknown_field_is_the_error_of_its_item(
     call_usergroups, call_bookmarks
 ):
     groups = [{"user_group_id": "a", "nam": "A"}, {"user_group_id": "b"}]
-    bookmarks = [{"url": "https://a/", "tag": ["A"]}, {"url": "https://b/"}]
+    items = {"bookmarks": [{"url": "https://a/", "tag": []}, {"url": "https://b/"}]}
 
     of_groups = call_usergroups("POST", "users-batch", {"user_groups": groups})
-    of_bookmarks = call_bookmarks(
-        "POST", "bookmarks-batch", body={"bookmarks": bookmarks}
-    )
+    of_bookmarks = call_bookmarks("POST", "bookmarks-batch", body=items)
 
     assert results(of_groups) == [(400, [("nam", "unknown_field")]), (201, [])]
     assert results(of_bookmarks) == [(400, [("tag", "unknown_field")]), (201, [])]
@@ -266,24 +255,20 @@ def test_a_body_may_name_its_user_group_as_answers_do(call, user_group, name):
     assert errors(call(name, {"provided_id": None})) == [("user_group_id", "null")]
 
 
-def test_a_bookmark_can_be_sent_back(call_bookmarks, user_group):
-    bookmark = BookmarkFactory(
-        user_group=user_group, collection=CollectionFactory(user_group=user_group)
-    )
-    read = call_bookmarks("GET", "bookmark", bookmark.pk).json()["bookmark"]
+def test_a_bookmark_can_be_sent_back(call_bookmarks, user_group, collection):
+    key = BookmarkFactory(user_group=user_group, collection=collection).pk
+    read = call_bookmarks("GET", "bookmark", key).json()["bookmark"]
+    sent = {**read, "created_at": "never"}
 
     created = call_bookmarks("POST", "bookmarks", body=read)
-    changed = call_bookmarks(
-        "PATCH", "bookmark", bookmark.pk, body={**read, "created_at": "never"}
-    )
+    changed = call_bookmarks("PATCH", "bookmark", key, body=sent)
     batch = call_bookmarks("POST", "bookmarks-batch", body={"bookmarks": [read]})
 
     assert created.json()["bookmark"] == changed.json()["bookmark"] == read
     assert results(batch) == [(200, [])]
 
 
-def test_a_collection_can_be_sent_back(call_bookmarks, user_group):
-    collection = CollectionFactory(user_group=user_group)
+def test_a_collection_can_be_sent_back(call_bookmarks, collection):
     read = call_bookmarks("GET", "collection", collection.pk).json()["collection"]
 
     changed = call_bookmarks("PATCH", "collection", collection.pk, body=read)
@@ -296,13 +281,11 @@ def test_a_collection_can_be_sent_back(call_bookmarks, user_group):
 
 def test_only_fields_of_the_same_object_are_ignored(call_bookmarks, call_usergroups):
     """The answer to a new bookmark also has the user group."""
-    bookmark = call_bookmarks(
-        "POST", "bookmarks", body={"url": "https://a/", "team_id": 1}
-    )
+    new = {"url": "https://a/", "team_id": 1}
+    bookmark = call_bookmarks("POST", "bookmarks", body=new)
     # A misspelt expires_in would issue a token that never expires.
-    token = call_usergroups(
-        "POST", "user-token", {"user_group_id": "a", "expires_at": None}
-    )
+    misspelt = {"user_group_id": "a", "expires_at": None}
+    token = call_usergroups("POST", "user-token", misspelt)
 
     assert errors(bookmark) == [("team_id", "unknown_field")]
     assert errors(token) == [("expires_at", "unknown_field")]

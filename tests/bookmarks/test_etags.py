@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from bookmarks.models import Bookmark, Collection
 from tests.answers import detail, error_code, etag_of
@@ -115,10 +116,11 @@ def test_a_change_right_before_the_write_is_not_lost(
     call = caller(api_client, user_group, name)
     body = {"user_group_id": user_group.provided_id, "name": "New"}
     etag = etag_of(model.objects.get().updated_at)
-    table = model._meta.db_table
-    change = f"UPDATE {table} SET {field} = 'Other', updated_at = now()"
 
-    with concurrently(f'{statement} "{table}"', change):
+    def change():
+        model.objects.update(**{field: "Other", "updated_at": timezone.now()})
+
+    with concurrently(f'{statement} "{model._meta.db_table}"', change):
         response = call(body, HTTP_IF_MATCH=etag)
 
     assert error_code(response, 412) == "precondition_failed"

@@ -15,6 +15,7 @@ from bookmarks.models import (
 )
 from tests.answers import error_code
 from tests.bookmarks.factories import BookmarkFactory
+from tests.usergroups.factories import store_tokens
 from usergroups.api import pagination
 from usergroups.api.pagination import KeysetPagination
 from usergroups.tokens.models import MAX_TOKEN_NAME_LENGTH
@@ -66,38 +67,25 @@ def test_a_page_ends_before_the_text_of_its_bookmarks_exceeds_the_limit(
     assert (page["next"] is None) == (number == 4)
 
 
-def test_the_largest_page_of_collections_is_small(call_bookmarks, user_group):
+def test_the_largest_pages_of_collections_and_access_tokens_are_small(
+    call_bookmarks, call_access_tokens, user_group
+):
+    number = KeysetPagination.max_limit
     beginning = CONTROL_CHARACTER * (MAX_COLLECTION_NAME_LENGTH - 3)
     Collection.objects.bulk_create(
         Collection(user_group=user_group, name=f"{beginning}{n:03}")
-        for n in range(KeysetPagination.max_limit)
+        for n in range(number)
     )
+    token = {"name": CONTROL_CHARACTER * MAX_TOKEN_NAME_LENGTH, **user_group.scope}
+    store_tokens(AccessToken, number, user_group=user_group, **token)
 
-    page = call_bookmarks(
-        "GET", "collections", query={"limit": KeysetPagination.max_limit}
-    )
-
-    assert len(page.json()["collections"]) == KeysetPagination.max_limit
-    assert len(page.content) < pagination.MAX_PAGE_SIZE
-
-
-def test_the_largest_page_of_access_tokens_is_small(call_access_tokens, user_group):
-    AccessToken.objects.bulk_create(
-        AccessToken(
-            user_group=user_group,
-            digest=n.to_bytes(32, "big"),
-            name=CONTROL_CHARACTER * MAX_TOKEN_NAME_LENGTH,
-            **user_group.scope,
-        )
-        for n in range(KeysetPagination.max_limit)
-    )
-
-    page = call_access_tokens(
-        "GET", "team-access-tokens", query={"limit": KeysetPagination.max_limit}
-    )
-
-    assert len(page.json()["access_tokens"]) == KeysetPagination.max_limit
-    assert len(page.content) < pagination.MAX_PAGE_SIZE
+    for name, call, url_name in (
+        ("collections", call_bookmarks, "collections"),
+        ("access_tokens", call_access_tokens, "team-access-tokens"),
+    ):
+        page = call("GET", url_name, query={"limit": number})
+        assert len(page.json()[name]) == number
+        assert len(page.content) < pagination.MAX_PAGE_SIZE
 
 
 LONGEST_NOTE = CONTROL_CHARACTER * MAX_NOTE_LENGTH  # 60 KB of JSON

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from bookmarks.models import AccessToken, Bookmark, Collection
-from tests.answers import errors
+from tests.answers import errors, statuses
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,
@@ -19,8 +19,6 @@ from usergroups.db import cascades
 from usergroups.events import Event
 from usergroups.models import Team, UserGroup
 from usergroups.signals import acting_as
-
-URL = "https://example.com/"
 
 
 @pytest.fixture
@@ -73,9 +71,8 @@ def test_a_batch_keeps_a_group_that_a_call_of_its_own_would_keep(
 
     response = call_usergroups("POST", "users-batch-delete", {"user_group_ids": ids})
 
-    results = response.json()["results"]
-    assert [result["status"] for result in results] == [409, 200]
-    assert results[0]["errors"][0]["code"] == "too_large_to_delete"
+    assert statuses(response) == [409, 200]
+    assert response.json()["results"][0]["errors"][0]["code"] == "too_large_to_delete"
     assert UserGroup.objects.get() == large
 
 
@@ -121,13 +118,10 @@ def test_a_concurrently_created_bookmark_leaves_nothing_behind(delete, user_grou
 
     A later insert would wait for this lock.
     """
-    insert = (
-        "INSERT INTO bookmarks_bookmark (id, user_group_id, url, url_digest, title, "
-        f"tags, note, created_at, updated_at) VALUES ('{BookmarkFactory.build().pk}', "
-        f"{user_group.pk}, '{URL}', '', '', '', '', now(), now())"
-    )
-
-    with concurrently('SELECT "usergroups_usergroup"."id"', insert):
+    with concurrently(
+        'SELECT "usergroups_usergroup"."id"',
+        lambda: BookmarkFactory(user_group=user_group),
+    ):
         assert delete("user_group").status_code == 200
 
     assert not Bookmark.objects.exists()

@@ -272,9 +272,7 @@ CALLS = {
     ),
     "POST batch to move": (
         lambda stored: stored.call(
-            "POST",
-            "bookmarks-batch-move",
-            body={"ids": stored.ids, "collection": None},
+            "POST", "bookmarks-batch-move", body={"ids": stored.ids, "collection": None}
         ),
         [OF_GROUP, "bookmarks", "duplicates", "update"],
     ),

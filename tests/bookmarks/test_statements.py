@@ -44,10 +44,6 @@ def select(model, *names):
     return compile_select(model.objects.filter(**parameters(model, *names)))
 
 
-def scope_of(user_group):
-    return {"team_id": user_group.team_id, "environment": user_group.environment}
-
-
 @pytest.mark.parametrize(
     "factory",
     [
@@ -138,7 +134,7 @@ def test_a_write_is_one_statement_without_begin_and_commit(keyword):
     user_group = UserGroupFactory()
     calls = {
         "UPDATE": lambda: UserGroup.objects.update_by_provided_id(
-            user_group.provided_id, scope_of(user_group), name="New"
+            user_group.provided_id, user_group.scope, name="New"
         ),
         "INSERT": lambda: Bookmark.objects.add(user_group=user_group, url=URL),
     }
@@ -252,77 +248,6 @@ def test_a_wrapper_may_prepend_a_statement(call, calls):
     assert len(actors) == len(TABLES[call])
 
 
-@pytest.fixture
-def use_schema(monkeypatch, calls):
-    """Create the schema "tenant" with copies of all rows, and return a function
-    that makes each new cursor use the schema with this name.
-
-    The backend of django-tenants switches schemas in the same way.
-    """
-    tables = [
-        "usergroups_team",
-        "usergroups_apitoken",
-        "usergroups_usergroup",
-        "bookmarks_accesstoken",
-        "bookmarks_collection",
-        "bookmarks_bookmark",
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE SCHEMA tenant")
-        for table in tables:
-            cursor.execute(
-                f"CREATE TABLE tenant.{table} (LIKE public.{table} INCLUDING ALL)"
-            )
-            cursor.execute(f"INSERT INTO tenant.{table} SELECT * FROM public.{table}")
-    get_cursor = connection._cursor
-    schema = "public"
-
-    def cursor_of_schema(name=None):
-        cursor = get_cursor(name)
-        cursor.cursor.execute(f"SET search_path TO {schema}")
-        return cursor
-
-    def use_schema(name):
-        nonlocal schema
-        schema = name
-
-    with monkeypatch.context() as patch:
-        patch.setattr(connection, "_cursor", cursor_of_schema)
-        yield use_schema
-    with connection.cursor() as cursor:
-        cursor.execute("RESET search_path")
-        cursor.execute("DROP SCHEMA tenant CASCADE")
-
-
-def rows_of(sql):
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return cursor.fetchall()
-
-
-@on_postgresql
-@pytest.mark.django_db(transaction=True)
-def test_statements_that_were_compiled_in_one_schema_use_the_current_one(
-    use_schema, calls
-):
-    for call in calls.values():
-        assert call().status_code in (200, 201)
-    Bookmark.objects.update(title="In public")
-    UserGroup.objects.update(name="In public")
-
-    use_schema("tenant")
-    Bookmark.objects.update(title="In tenant")
-    answers = {method: call() for method, call in calls.items()}
-
-    assert answers["GET"].json()["bookmark"]["title"] == "In tenant"
-    assert answers["PUT"].status_code == 200
-    assert answers["POST"].status_code == 201
-    rows = "SELECT name, (SELECT count(*) FROM {0}.bookmarks_bookmark) FROM {0}.usergroups_usergroup"
-    # Each schema had one bookmark.
-    assert rows_of(rows.format("tenant")) == [("New", 2)]
-    assert rows_of(rows.format("public")) == [("In public", 2)]
-
-
 # Connections to PostgreSQL
 
 
@@ -365,28 +290,6 @@ def test_connecting_to_an_unreachable_server_is_not_repeated(monkeypatch):
         ApiToken.objects.authenticate(token.secret)
 
     assert len(attempts) == 1
-
-
-@on_postgresql
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("threshold", "prepared"), [(None, 0), (2, 1)])
-def test_statements_are_prepared_if_the_connection_has_a_threshold(
-    threshold, prepared, monkeypatch
-):
-    user_group = UserGroupFactory()
-    monkeypatch.setattr(connection.connection, "prepare_threshold", threshold)
-    statement = select(UserGroup, "provided_id", "environment", "name")
-
-    for _ in range(4):  # more often than the threshold
-        statement.execute(
-            provided_id=user_group.provided_id,
-            environment=user_group.environment,
-            name="Any",
-        )
-
-    sql = "SELECT statement FROM pg_prepared_statements"
-    statements = [text for (text,) in rows_of(sql) if "usergroups_usergroup" in text]
-    assert len(statements) == prepared
 
 
 @pytest.fixture
@@ -439,11 +342,10 @@ def test_prepared_statements_still_run_after_the_type_of_a_column_changes(
 def test_a_transaction_is_repeated_after_the_type_of_a_column_changes(
     monkeypatch, change_column_types
 ):
-    user_group = UserGroupFactory()
-    scope = scope_of(user_group)
+    group = UserGroupFactory()
 
     def rotated_token():
-        return UserGroup.objects.rotate_token(user_group.provided_id, scope).token
+        return UserGroup.objects.rotate_token(group.provided_id, group.scope).token
 
     # so that each statement is prepared when it first runs
     monkeypatch.setattr(connection.connection, "prepare_threshold", 0)

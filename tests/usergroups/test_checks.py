@@ -11,17 +11,17 @@ from usergroups.checks import check_cache, check_databases
 pytestmark = pytest.mark.django_db  # Django's own checks query the database.
 
 
-def ids_of_errors(**settings):
+def ids_of_errors(databases=None, **settings):
     with override_settings(**settings):
         return [
             message.id
-            for message in run_checks()
+            for message in run_checks(databases=databases)
             if message.id.startswith("usergroups.")
         ]
 
 
-def test_the_defaults_pass_all_checks():
-    assert ids_of_errors() == []
+def test_the_defaults_and_the_database_of_the_tests_pass_all_checks():
+    assert ids_of_errors(databases=["default"]) == []
 
 
 @pytest.mark.parametrize(
@@ -65,29 +65,17 @@ def sql_ascii(monkeypatch):
     monkeypatch.setattr("usergroups.checks._encoding", lambda connection: "SQL_ASCII")
 
 
-def ids_of_encoding_errors(**kwargs):
-    return [
-        message.id
-        for message in run_checks(**kwargs)
-        if message.id.startswith("usergroups.")
-    ]
-
-
 @pytest.mark.usefixtures("sql_ascii")
 def test_the_encoding_is_checked_only_if_databases_are_given():
-    assert ids_of_encoding_errors() == []
-    assert ids_of_encoding_errors(databases=["default"]) == ["usergroups.E006"]
+    assert ids_of_errors() == []
+    assert ids_of_errors(databases=["default"]) == ["usergroups.E006"]
 
 
 @pytest.mark.usefixtures("sql_ascii")
 def test_the_encoding_of_a_database_without_the_apps_may_be_any(settings):
     settings.DATABASE_ROUTERS = [f"{__name__}.RefuseMigrationsRouter"]
 
-    assert ids_of_encoding_errors(databases=["default"]) == []
-
-
-def test_the_encoding_of_the_database_of_the_tests_is_supported():
-    assert ids_of_encoding_errors(databases=["default"]) == []
+    assert ids_of_errors(databases=["default"]) == []
 
 
 class RefuseMigrationsRouter:

@@ -3,43 +3,17 @@
 ``tests/bookmarks/test_signals.py`` has the signals of each write.
 """
 
-from datetime import timedelta
-
 import pytest
 from django.core.management import call_command
 from django.db import transaction
-from django.test import RequestFactory
 
 from tests.signals import expected, received, recorded
 from tests.usergroups.factories import TeamFactory, UserGroupFactory
 from usergroups import signals
-from usergroups.models import ApiToken, Team, UserGroup
+from usergroups.models import Team, UserGroup
 from usergroups.signals import acting_as
 
 pytestmark = pytest.mark.django_db
-
-
-# Tokens
-
-
-def test_tokens_announce_their_issue_rotation_and_first_revocation():
-    team = TeamFactory()
-
-    with recorded() as sent:
-        token, _ = ApiToken.objects.issue(team=team)
-        successor, _ = token.rotate(grace=timedelta())
-        successor.revoke()
-        successor.revoke()
-        successor.mark_used(RequestFactory().get("/"))
-
-    assert sent == [
-        expected("created", token),
-        expected("created", successor),
-        expected("rotated", token, successors=[successor]),
-        expected("revoked", successor),
-    ]
-    assert not sent[2].arguments["instances"][0].is_active
-
 
 # Django's own methods
 

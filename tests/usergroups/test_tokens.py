@@ -54,20 +54,9 @@ def test_the_checksum_detects_a_mistyped_character(data):
     assert not secret_format.is_well_formed(mistyped, "abc")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda t: t[:-1],
-        lambda t: t + "0",
-        lambda t: t + "\n",
-        lambda t: "",
-        lambda t: "_",
-    ],
-)
-def test_a_token_of_another_length_is_malformed(change):
-    assert not secret_format.is_well_formed(
-        change(secret_format.generate("abc")), "abc"
-    )
+def test_a_token_of_another_length_is_malformed():
+    for text in (TOKEN[:-1], f"{TOKEN}0", f"{TOKEN}\n", "", "_"):
+        assert not secret_format.is_well_formed(text, "abc"), text
 
 
 @pytest.mark.django_db
@@ -134,23 +123,19 @@ def test_two_processes_count_a_minute_once():
 
 @pytest.mark.django_db
 def test_a_successor_inherits_no_use_and_no_refusals():
-    token = ApiTokenFactory(
-        recently_used=True,
-        last_used_address="192.0.2.1",
-        last_used_agent="curl",
-        refused_minutes=2,
-        first_refused_at=timezone.now(),
-        last_refused_at=timezone.now(),
-    )
+    used = {
+        "last_used_at": timezone.now(),
+        "last_used_address": "192.0.2.1",
+        "last_used_agent": "curl",
+        "refused_minutes": 2,
+        "first_refused_at": timezone.now(),
+        "last_refused_at": timezone.now(),
+    }
+    token = ApiTokenFactory(**used)
 
     successor, _ = token.rotate(timedelta(hours=1))
 
-    assert successor.last_used_at is None
-    assert successor.last_used_address == ""
-    assert successor.last_used_agent == ""
-    assert successor.refused_minutes == 0
-    assert successor.first_refused_at is None
-    assert successor.last_refused_at is None
+    assert [name for name in used if getattr(successor, name)] == []
 
 
 def last_used_at(token):
@@ -258,13 +243,8 @@ def test_the_address_and_the_user_agent_are_written_with_the_time_of_the_last_us
         lambda: update_user_group({"user_group_id": "a"}, HTTP_USER_AGENT="curl/8")
     )
 
-    [last_use_query] = [
-        query
-        for query in queries
-        if query.startswith("UPDATE") and "last_used_at" in query
-    ]
-    assert "last_used_address" in last_use_query
-    assert "last_used_agent" in last_use_query
+    updates = [query for query in queries if query.startswith("UPDATE")]
+    assert len([query for query in updates if "last_used_at" in query]) == 1
     api_token.refresh_from_db()
     assert api_token.last_used_address == "127.0.0.1"
     assert api_token.last_used_agent == "curl/8"
