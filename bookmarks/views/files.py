@@ -1,6 +1,5 @@
 """The import and the export of a file."""
 
-from contextlib import ExitStack
 from typing import BinaryIO
 
 from django.db import IntegrityError
@@ -34,13 +33,14 @@ class ImportView(AccessTokenView):
     request_serializers = {"POST": serializers.ImportQuery}
     response_serializers = {"POST": serializers.ImportEnvelope}
     costly_methods = ("POST",)
+    # such as that of a full disk
+    errors = {**AccessTokenView.errors, OSError: StorageUnavailable}
 
     @openapi.import_bookmarks
     def post(self, request: APIRequest) -> Response:
         format_name = self.format_of(request)
         encoding = self.encoding_of(request)
-        with ExitStack() as open_files:
-            file = self.receive_file(request, open_files)
+        with copied(read_chunks(request, conf.max_import_size())) as file:
             # A file that is too large is refused whatever the parameters are.
             if format_name is None:
                 raise MissingField("format")
@@ -53,17 +53,6 @@ class ImportView(AccessTokenView):
         error = bookmark_errors.UnreadableImport(report.error)
         described = serializers.ReportSerializer(report).data
         return Response({**failure(error), "report": described}, error.status_code)
-
-    def receive_file(self, request: APIRequest, open_files: ExitStack) -> BinaryIO:
-        """Return a temporary file with the body, which ``open_files`` closes.
-
-        Raises StorageUnavailable, for example on a full disk.
-        """
-        chunks = read_chunks(request, conf.max_import_size())
-        try:
-            return open_files.enter_context(copied(chunks))
-        except OSError as error:
-            raise StorageUnavailable from error
 
     def store_file(
         self,

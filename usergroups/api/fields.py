@@ -106,13 +106,8 @@ class QueryBooleanField(serializers.BooleanField):
     Other texts that BooleanField accepts, such as ``on``, are invalid.
     """
 
-    VALUES = {"true": True, "1": True, "false": False, "0": False}
-
-    def to_internal_value(self, data: object) -> bool:
-        value = self.VALUES.get(str(data).lower())
-        if value is None:
-            self.fail("invalid")
-        return value
+    TRUE_VALUES = {"true", "1"}
+    FALSE_VALUES = {"false", "0"}
 
 
 class QueryIntegerField(serializers.IntegerField):

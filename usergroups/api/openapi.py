@@ -237,13 +237,10 @@ class OperationSchema(AutoSchema):
         return self.view.request_serializers.get(self.method, Serializer)
 
     @property
-    def has_query(self) -> bool:
-        return self.view.has_query(self.method)
-
-    @property
     def has_body(self) -> bool:
         """Whether the request has a JSON body."""
-        return self.method in self.view.request_serializers and not self.has_query
+        has_query = self.view.has_query(self.method)
+        return self.method in self.view.request_serializers and not has_query
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Schema | None:
         """Describe the operation, and make components of its parameters, its
@@ -337,8 +334,9 @@ class OperationSchema(AutoSchema):
         """Return the common headers and the query parameters.
         ``extend_schema`` adds the other parameters of the operation.
         """
-        query = [self.serializer] if self.has_query else []
-        return [*COMMON_HEADERS, *query]
+        if self.view.has_query(self.method):
+            return [*COMMON_HEADERS, self.serializer]
+        return COMMON_HEADERS
 
     def get_request_serializer(self) -> SerializerClass | None:
         return self.serializer if self.has_body else None
@@ -440,22 +438,22 @@ def codes_of_field(field: Any) -> set[str]:
 
     Those of the items of a BatchField are in results, not in an error response.
     """
-    # A field has messages for the codes of limits that it lacks. The limits that
-    # it has are validators, which are added below.
-    impossible = {"max_length", "min_value", "max_value"}
     # The items of a list have no name, and are never missing.
     is_needed = field.required and field.field_name
-    if not is_needed or getattr(field.root, "partial", False):
-        impossible.add("required")
-    if isinstance(field, StrictIntegerField):
-        impossible.add("max_string_length")  # of a number that is text
-    if field.allow_null:
-        impossible.add("null")
-    if getattr(field, "allow_blank", True):
-        impossible.add("blank")
-    if getattr(field, "allow_empty", True):
-        impossible.add("empty")
-    codes = set(field.error_messages) - impossible
+    # A field has messages for codes that it never reports.
+    is_possible = {
+        "required": is_needed and not getattr(field.root, "partial", False),
+        "null": not field.allow_null,
+        "blank": not getattr(field, "allow_blank", True),
+        "empty": not getattr(field, "allow_empty", True),
+        # that of a number that is text
+        "max_string_length": not isinstance(field, StrictIntegerField),
+        # The limits that a field has are validators, which are added below.
+        "max_length": False,
+        "min_value": False,
+        "max_value": False,
+    }
+    codes = {code for code in field.error_messages if is_possible.get(code, True)}
     for validator in field.validators:
         codes.add(getattr(validator, "code", "invalid"))
     children = list(getattr(field, "fields", {}).values())

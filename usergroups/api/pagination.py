@@ -31,6 +31,7 @@ from rest_framework.utils.urls import replace_query_param
 
 from usergroups.db.bounded_reads import Comparison, compare_positions, number_to_read
 
+from .closed_doors import refuse_closed_doors
 from .conf import MAX_PAGE_SIZE
 from .fields import QueryIntegerField
 from .serializers import Envelope, Examples
@@ -218,6 +219,15 @@ class KeysetPagination(BasePagination):
     A host's subclass may set the limits.
     """
 
+    closed_doors: ClassVar[Mapping[str, str]] = {
+        "page_size": "Set default_limit.",
+        "max_page_size": "Set max_limit.",
+        "page_size_query_param": "The parameter is limit.",
+        "cursor_query_param": "The parameter is cursor.",
+        "ordering": "Lists have one order, by time.",
+    }
+    """The attributes of DRF's paginators that have no effect in a subclass."""
+
     default_limit = 50
     max_limit = 200
     key = "id"
@@ -232,6 +242,10 @@ class KeysetPagination(BasePagination):
     """
     searched: ClassVar[Mapping[str, Collection[str]]] = {}
     """By time field, the filters that no index supports in its order."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        refuse_closed_doors(cls, cls.closed_doors)
 
     def searched_size(self, search: Mapping[str, object]) -> Combinable:
         """Return the number of bytes to search in a row by these filters."""

@@ -45,6 +45,7 @@ from .batches import (
     Result,
     with_serializer,
 )
+from .closed_doors import refuse_closed_doors
 from .errors import (
     COMMON_ANSWERS,
     NO_STORE,
@@ -146,7 +147,7 @@ class BaseAPIView(GenericAPIView[Any]):
         super().__init_subclass__()
         parent = cast(type[BaseAPIView], super(cls, cls))
         if parent.request_serializers or parent.response_serializers:
-            cls.refuse_closed_doors(parent)
+            cls.refuse_what_has_no_effect(parent)
         for name in cls.http_method_names:
             method = vars(cls).get(name)
             overridden = getattr(parent, name, None)
@@ -154,14 +155,12 @@ class BaseAPIView(GenericAPIView[Any]):
                 method.__dict__ = {**vars(overridden), **vars(method)}
 
     @classmethod
-    def refuse_closed_doors(cls, parent: "type[BaseAPIView]") -> None:
+    def refuse_what_has_no_effect(cls, parent: "type[BaseAPIView]") -> None:
         """Raise TypeError if the class sets what has no effect in a subclass of
         a view that has operations, or a class that does not derive from that of
         the view.
         """
-        for name, sentence in parent.closed_doors.items():
-            if name in vars(cls):
-                raise TypeError(f"{cls.__name__}.{name} has no effect. {sentence}")
+        refuse_closed_doors(cls, parent.closed_doors)
         for method, serializer in parent.request_serializers.items():
             if method.lower() in cls.http_method_names:
                 own_serializer = cls.request_serializers.get(method)

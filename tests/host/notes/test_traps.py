@@ -264,6 +264,16 @@ def test_an_attribute_without_effect_is_refused(view, name, door):
         type("HostView", (view,), {name: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "door"), [("page_size", "default_limit"), ("max_page_size", "max_limit")]
+)
+def test_an_attribute_of_a_paginator_without_effect_is_refused(name, door):
+    paginator = views.BookmarksView.pagination_class
+
+    with pytest.raises(TypeError, match=rf"{name} has no effect. Set {door}"):
+        type("HostPagination", (paginator,), {name: 20})
+
+
 def test_a_view_of_the_host_can_have_the_errors_of_the_apps(token_client):
     created = token_client.post("/errors", {"url": "https://a/"})
     unknown = token_client.post("/errors", {"url": "https://a/", "x": 1})
