@@ -10,11 +10,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from . import openapi, serializers
+from .api.batches import Result
 from .api.pagination import CREATED, UPDATED, KeysetPagination
 from .api.parsers import BatchParser
 from .api.preconditions import PreconditionFailed, accepted_versions
 from .api.serializers import AnySerializer, Envelope, Validated
-from .api.views import BatchMixin, CreateMixin, ListMixin, ObjectMixin
+from .api.views import (
+    BatchMixin,
+    CreateMixin,
+    ListMixin,
+    ObjectMixin,
+    StoringBatchMixin,
+)
 from .authentication import ApiTokenAuthentication
 from .db.cascades import TooManyDependants
 from .db.stored_json import StoredSize
@@ -210,24 +217,19 @@ class UserGroupDeletionsView(ListMixin, ApiTokenView):
 
 
 @extend_schema_view(post=openapi.put_user_groups)
-class UserGroupBatchView(BatchMixin, ApiTokenView):
+class UserGroupBatchView(StoringBatchMixin, ApiTokenView):
     serializer_class = serializers.UserGroupSerializer
     request_serializers = {"POST": serializers.UserGroupBatchSerializer}
     response_serializers = {"POST": serializers.UserGroupBatchEnvelope}
     list_name = "user_groups"
+    object_name = "user_group"
     parser_classes = [BatchParser]
 
     def perform_batch(self, items: list[Validated]) -> list[Upserted | Exception]:
         return UserGroup.objects.upsert_each(items, self.token.scope)
 
-    def result(self, outcome: Upserted) -> dict[str, object]:
-        return {
-            "user_group": outcome.user_group,
-            "new_user_group": outcome.created,
-            "changed": outcome.changed,
-            "updated_at": outcome.user_group.updated_at,
-            "status": 201 if outcome.created else 200,
-        }
+    def result(self, outcome: Upserted) -> Result:
+        return {**super().result(outcome), "new_user_group": outcome.created}
 
 
 @extend_schema_view(post=openapi.delete_user_groups)

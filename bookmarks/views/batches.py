@@ -14,7 +14,7 @@ from bookmarks.querysets.bulk_writes import RELATIVE, Stored
 from usergroups.api.batches import Result
 from usergroups.api.parsers import BatchParser
 from usergroups.api.serializers import Validated
-from usergroups.api.views import BatchMixin
+from usergroups.api.views import BatchMixin, StoringBatchMixin
 from usergroups.db.bounded_reads import require_small_results
 from usergroups.db.outcomes import valid_items, with_outcomes
 from usergroups.db.retry import retry_on_conflict
@@ -23,7 +23,7 @@ from .access_token_view import BookmarkAPIView
 
 
 @extend_schema_view(post=openapi.create_bookmarks)
-class BookmarkBatchView(BatchMixin, BookmarkAPIView):
+class BookmarkBatchView(StoringBatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkBatchSerializer}
     response_serializers = {"POST": serializers.BookmarkBatchEnvelope}
     list_name = "bookmarks"
@@ -34,22 +34,17 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
     def perform_batch(
         self, items: list[Validated], update: bool = False
     ) -> list[Stored | Exception]:
-        using = Bookmark.objects.for_write().db
+        bookmarks = Bookmark.objects.for_write()
+
+        def store() -> list[Stored | Exception]:
+            # An IntegrityError means that a collection has just been deleted.
+            placed = self.with_collections(items)
+            valid = valid_items(placed)
+            stored = Bookmark.objects.add_each(self.user_group, valid, update=update)
+            return with_outcomes(placed, stored)
+
         is_relative = any(item.keys() & RELATIVE for item in items)
-        return retry_on_conflict(
-            lambda: self.store(items, update), using, atomic=is_relative
-        )
-
-    def store(self, items: list[Validated], update: bool) -> list[Stored | Exception]:
-        """Store the items whose collections exist.
-
-        Raises IntegrityError if a collection has been deleted meanwhile.
-        """
-        placed = self.with_collections(items)
-        stored = Bookmark.objects.add_each(
-            self.user_group, valid_items(placed), update=update
-        )
-        return with_outcomes(placed, stored)
+        return retry_on_conflict(store, bookmarks.db, atomic=is_relative)
 
     def with_collections(
         self, items: list[Validated]
@@ -61,27 +56,18 @@ class BookmarkBatchView(BatchMixin, BookmarkAPIView):
         """
         ids = [item.get("collection") for item in items]
         manager = Collection.objects.on_db_for_write()
-        collections = manager.find_by_ids(self.user_group, ids)
-        resolved: list[Any] = []
+        found = manager.find_by_ids(self.user_group, ids)
+        collections: dict[object, Collection | None] = {None: None, **found}
+        placed: list[Any] = []
         for item, public_id in zip(items, ids, strict=True):
-            if public_id is None:
-                resolved.append(item)
-            elif public_id in collections:
-                resolved.append({**item, "collection": collections[public_id]})
+            if public_id in collections:
+                placed.append({**item, "collection": collections[public_id]})
             else:
-                resolved.append(bookmark_errors.InvalidCollection())
-        return resolved
+                placed.append(bookmark_errors.InvalidCollection())
+        return placed
 
     def respond_results(self, results: Sequence[Result]) -> Response:
         return self.respond({"user_group": self.user_group, "results": results})
-
-    def result(self, outcome: Stored) -> Result:
-        return {
-            "bookmark": outcome.bookmark,
-            "changed": outcome.changed,
-            "updated_at": outcome.bookmark.updated_at,
-            "status": 201 if outcome.created else 200,
-        }
 
 
 @extend_schema_view(post=openapi.delete_bookmarks)
@@ -96,7 +82,7 @@ class BookmarkBatchDeletionView(BatchMixin, BookmarkAPIView):
 
 
 @extend_schema_view(post=openapi.move_bookmarks)
-class BookmarkBatchMoveView(BatchMixin, BookmarkAPIView):
+class BookmarkBatchMoveView(StoringBatchMixin, BookmarkAPIView):
     request_serializers = {"POST": serializers.BookmarkMoveSerializer}
     response_serializers = {"POST": serializers.BookmarkMoveEnvelope}
     list_name = "ids"
@@ -108,20 +94,11 @@ class BookmarkBatchMoveView(BatchMixin, BookmarkAPIView):
         require_small_results(size)
         moves = Bookmark.objects.move_by_ids(self.user_group, items, collection)
         return [
-            (found, moved)
+            Stored(found, created=False, changed=moved)
             if isinstance(found, Bookmark)
             else found or Bookmark.DoesNotExist()
             for found, moved in moves
         ]
-
-    def result(self, outcome: tuple[Bookmark, bool]) -> Result:
-        bookmark, moved = outcome
-        return {
-            "bookmark": bookmark,
-            "changed": moved,
-            "updated_at": bookmark.updated_at,
-            "status": 200,
-        }
 
 
 @extend_schema_view(post=openapi.lookup_bookmarks)

@@ -648,6 +648,22 @@ class BatchMixin(BaseAPIView):
         return {"status": 200, "changed": bool(outcome)}
 
 
+class StoringBatchMixin(BatchMixin):
+    """Processes many objects, and returns what it has stored."""
+
+    def result(self, outcome: Any) -> Result:
+        """Return the result of an item, of which the outcome says what has been
+        stored, whether it was created, and whether it was created or changed.
+        """
+        stored, created, changed = outcome
+        return {
+            self.object_name: stored,
+            "changed": changed,
+            "updated_at": stored.updated_at,
+            "status": 201 if created else 200,
+        }
+
+
 def end_all(endings: list[Callable[[], None]]) -> None:
     """Call what ends parts of a call."""
     for end in endings:
