@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 
 from django import forms
 from django.core.exceptions import PermissionDenied
+from django.core.files.uploadedfile import UploadedFile
 from django.db import Error, router
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
@@ -16,14 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from bookmarks import conf
-from bookmarks.files import (
-    FORMATS,
-    UnreadableFile,
-    encoding_name,
-    find_format,
-    open_content,
-    read,
-)
+from bookmarks.files import FORMATS, encoding_name, read
 from bookmarks.import_report import Report, refused_lines, translated
 from bookmarks.imports import rolled_back_if, store
 from bookmarks.models import Bookmark, Collection
@@ -108,27 +102,13 @@ class ImportForm(forms.Form):
             raise forms.ValidationError(text)
         return collection
 
-    def clean(self) -> dict[str, object]:
-        """Open the content of the file, and find out its format.
-
-        Adds the values ``content`` and ``format``.
-        """
-        values = self.cleaned_data
-        file = values.get("file")
-        if file is None:
-            return values
+    def clean_file(self) -> UploadedFile:
+        file: UploadedFile = self.cleaned_data["file"]
         limit = conf.max_import_size()
         if file.size is None or file.size > limit:
             text = gettext("The file is larger than %(size)s.")
-            self.add_error("file", text % {"size": filesizeformat(limit)})
-            return values
-        try:
-            values["content"], name = open_content(file.file, str(file.name), limit)
-            values["format"] = find_format(name, values["content"])
-        except UnreadableFile as error:
-            self.add_error("file", translated(error.problem))
-            return values
-        return values
+            raise forms.ValidationError(text % {"size": filesizeformat(limit)})
+        return file
 
 
 class ImportingAdmin(OwnedAdmin[Bookmark]):
@@ -192,12 +172,18 @@ class ImportingAdmin(OwnedAdmin[Bookmark]):
         A dry run is rolled back.
         """
         report = Report(file_name=values["file"].name)
+        records = read(
+            values["file"].file,
+            encoding=values["encoding"],
+            name=report.file_name,
+            limit=conf.max_import_size(),
+        )
         using = router.db_for_write(Bookmark)
         try:
             with acting_as(request.user), rolled_back_if(dry_run, using):
                 store(
                     values["user_group"],
-                    read(values["content"], values["format"], values["encoding"]),
+                    records,
                     report,
                     values["collection"],
                     values["update"],

@@ -39,9 +39,7 @@ __all__ = [
     "UnreadableFile",
     "WrittenRecord",
     "encoding_name",
-    "find_format",
     "guess_format",
-    "open_content",
     "parse_date",
     "read",
     "write",
@@ -100,45 +98,40 @@ def guess_format(file_name: str) -> str | None:
     return FORMATS_BY_EXTENSION.get(path.suffix)
 
 
-def find_format(file_name: str, content: BinaryIO) -> str:
-    """Return the name of the format of a file by its name, or else by its
-    content.
-
-    Raises UnreadableFile if it has none of the formats.
-    """
-    by_name = guess_format(file_name)
-    if by_name:
-        return by_name
-    kind = kind_of(content.read(SIZE))
-    content.seek(0)
-    if not kind.format:
-        raise UnreadableFile(refusal(kind))
-    return kind.format
-
-
 def read(
-    file: BinaryIO, file_format: str, encoding: str | None = None
+    file: BinaryIO,
+    file_format: str | None = None,
+    encoding: str | None = None,
+    *,
+    name: str = "",
+    limit: int | None = None,
 ) -> Iterator[FileRecord]:
-    """Yield the records of a file in this format, which is read in constant
-    memory and closed.
+    """Yield the records of a seekable file, or of the file in a ZIP, which is
+    read in constant memory and closed.
 
-    ``encoding`` is the name of its encoding, as returned by ``encoding_name``;
-    by default, the file declares it. Raises UnreadableFile after the last
+    The format is, in this order, ``file_format``, that of the extension of its
+    ``name``, or that of its content. ``encoding`` is the name of its encoding,
+    as returned by ``encoding_name``; by default, the file declares it. A file in
+    a ZIP may have up to ``limit`` bytes. Raises UnreadableFile after the last
     record if the rest of the file cannot be read, or if there is no bookmark.
     Only a file that is an export by its beginning may have nothing but empty
     folders.
     """
-    beginning = file.read(SIZE)
-    file.seek(0)
+    content, name = open_content(file, name, limit)
+    beginning = content.read(SIZE)
+    content.seek(0)
+    kind = kind_of(beginning)
+    file_format = file_format or guess_format(name) or kind.format
+    if not file_format:
+        raise UnreadableFile(refusal(kind))
     # The types of the records.
     found = set()
-    with open_text(file, encoding, file_format) as text:
+    with open_text(content, encoding, file_format) as text:
         for record in FORMATS[file_format].read(text):
             found.add(type(record))
             yield record
     if Record in found:
         return
-    kind = kind_of(beginning)
     has_reasons = InvalidRecord in found and kind.format == file_format
     has_folders = CollectionRecord in found and EXPORT.search(beginning)
     if not has_reasons and not has_folders:

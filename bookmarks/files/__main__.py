@@ -9,16 +9,14 @@ whoever reports one.
 import json
 import sys
 
-from . import UnreadableFile, find_format, open_content, read
+from . import UnreadableFile, read
 
 
-def main(path: str, file_format: str = "") -> None:
-    """Print the records of the file, whose format is guessed if it is empty."""
+def main(path: str, file_format: str | None = None) -> None:
+    """Print the records of the file, whose format is guessed if it is None."""
     with open(path, "rb") as file:
         try:
-            content, name = open_content(file, path)
-            file_format = file_format or find_format(name, content)
-            for record in read(content, file_format):
+            for record in read(file, file_format, name=path):
                 values = {"type": type(record).__name__, **record._asdict()}
                 print(json.dumps(values))
         except UnreadableFile as error:

@@ -15,9 +15,6 @@ EARLIEST = 10**8
 # Values that mean that there is no date.
 NO_DATES = (None, "", 0, "0")
 
-# No date is longer.
-MAX_LENGTH = 50
-
 # Such as "November 14, 2023 10:13 PM", which Notion writes.
 NOTION_DATE = re.compile(r"[A-Z][a-z]+ \d{1,2}, \d{4}(?P<time> \d{1,2}:\d\d [AP]M)?")
 
@@ -48,8 +45,6 @@ def parse_date(value: Any) -> datetime | None:
 
 def _parse_text(text: str) -> datetime:
     text = text.strip()
-    if len(text) > MAX_LENGTH:
-        raise ValueError
     # Try this first, because fromisoformat() reads some numbers as dates
     # without hyphens.
     if text.isdecimal():

@@ -53,11 +53,8 @@ def as_text(value: JsonValue) -> str | None:
     """
     if isinstance(value, dict):
         value = value.get("name")
-    if isinstance(value, str):
-        return value
-    # True and False are integers as well.
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(value) if is_number else None
+    # Not isinstance(), because True and False are integers as well.
+    return str(value) if type(value) in (str, int, float) else None
 
 
 def texts(value: JsonValue) -> list[str]:

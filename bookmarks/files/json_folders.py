@@ -57,6 +57,10 @@ URL_KEYS = {KARAKEEP_CONTENT, *NAMES["url"]}
 # In which a bookmark is, because it becomes a bookmark in each of them.
 MAX_LISTS = 10
 
+# Of folders that name the folder around them by its id. Python's stack is as
+# deep.
+MAX_LEVELS = 250
+
 
 def has_list(values: Mapping[str, JsonValue]) -> bool:
     """Return whether an object with these values has a list of bookmarks, or
@@ -137,24 +141,20 @@ class Folders:
         for path in paths or [record.collection]:
             yield record._replace(collection=path)
 
-    def path(self, folder_id: JsonValue) -> str:
+    def path(self, folder_id: JsonValue, level: int = 0) -> str:
         """Return the path of the folder with this id, or an empty string.
 
         Where folders refer to one another in a circle, the path begins with
-        any of them.
+        any of them. ``level`` is the number of folders inside this one whose
+        paths are being looked up.
         """
-        wanted = str(folder_id)
-        # The folders whose paths are unknown, from the inside.
-        unknown = []
-        following = wanted
-        while following in self.by_id and following not in self.paths:
-            unknown.append(following)
-            # An empty path marks a folder that was visited, so that a circle
-            # ends at it.
-            self.paths[following] = ""
-            following = self.by_id[following].parent_id
-        path = self.paths.get(following, "")
-        for each in reversed(unknown):
-            path = join_paths(path, self.by_id[each].name)
-            self.paths[each] = path
-        return self.paths.get(wanted, "")
+        key = str(folder_id)
+        if key not in self.by_id or level == MAX_LEVELS:
+            return ""
+        if key not in self.paths:
+            # A circle ends at a folder whose path is being looked up.
+            self.paths[key] = ""
+            folder = self.by_id[key]
+            around = self.path(folder.parent_id, level + 1)
+            self.paths[key] = join_paths(around, folder.name)
+        return self.paths[key]

@@ -51,9 +51,8 @@ OUTER_SPACE = re.compile(r"\A[ \t\f]|[ \t\f]\Z")
 
 LISTS = {"dl", "ul", "ol"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-TAGS_THAT_END_TEXT = {"a", "dd", "dt", "hr", "li", *LISTS, *HEADINGS}
-# These are part of a description, unless they are those of the file.
-LISTS_IN_NOTES = {"li", "ol", "ul"}
+# Of titles and descriptions. Other lists are part of a description.
+TAGS_THAT_END_TEXT = {"a", "dd", "dl", "dt", "hr", *HEADINGS}
 # They begin a new line of a description.
 LINE_BREAKS = {"br", "li", "p"}
 # The elements of HTML that are not part of a title. Those whose content a
@@ -152,7 +151,7 @@ class NetscapeReader:
             return
         if self.is_in_description and name in LINE_BREAKS:
             self.add_text("\n")
-        if self.ends_text(name):
+        if name in TAGS_THAT_END_TEXT:
             self.end_text()
         if name == "dt":
             # A description after this is not that of the last link, even if
@@ -175,20 +174,13 @@ class NetscapeReader:
         if name == "a" and (self.heading or self.is_in_description):
             # It is an anchor in the heading or description.
             return
-        if self.ends_text(name):
+        if name in TAGS_THAT_END_TEXT:
             self.end_text(is_closed=name == "a" or name in HEADINGS)
         elif name not in MARKUP and self.text is not None:
             self.add_text(tag[0])
         if self.outer_collections and name == self.list_tag:
             self.end_link()
             self.end_list()
-
-    def ends_text(self, name: str) -> bool:
-        """Return whether a tag with this name ends a title or a description."""
-        is_in_note = self.is_in_description and self.list_tag == "dl"
-        if is_in_note and name in LISTS_IN_NOTES:
-            return False
-        return name in TAGS_THAT_END_TEXT
 
     def start_link(self, values: dict[str, str]) -> None:
         self.end_link()

@@ -1,6 +1,8 @@
 """The options that the commands for imports and exports share."""
 
+import sys
 from collections.abc import Iterable
+from typing import BinaryIO, Literal
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -55,3 +57,12 @@ def look_up_owners(options: dict[str, object]) -> tuple[UserGroup, Collection | 
         problem = f"The user group has no collection with the id {public_id!r}."
         raise CommandError(problem)
     return user_group, collection
+
+
+def opened(path: str, mode: Literal["rb", "wb"]) -> BinaryIO:
+    """Open a file, or standard input or output if the path is ``-``."""
+    if path != "-":
+        return open(path, mode)
+    stream = sys.stdin if mode == "rb" else sys.stdout
+    # Closing it leaves the stream open.
+    return open(stream.fileno(), mode, closefd=False)

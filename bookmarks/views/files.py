@@ -13,12 +13,10 @@ from bookmarks.files import (
     ANY_FORMAT,
     FORMATS_BY_TYPE,
     MEDIA_TYPES,
-    UnreadableFile,
     encoding_name,
-    open_content,
     read,
 )
-from bookmarks.import_report import Report, translated
+from bookmarks.import_report import Report
 from bookmarks.imports import StorageUnavailable, copied, store
 from usergroups.api.errors import MissingField, failure
 from usergroups.api.parsers import UnsupportedType, read_chunks
@@ -68,13 +66,8 @@ class ImportView(AccessTokenView):
         stored.
         """
         report = Report()
-        try:
-            content, _ = open_content(file, "", conf.max_import_size())
-        except UnreadableFile as error:
-            report.error = translated(error.problem)
-            return report
         deadline = self.request.deadline
-        records = read(content, format_name, encoding)
+        records = read(file, format_name, encoding, limit=conf.max_import_size())
         try:
             store(self.user_group, records, report, **options, deadline=deadline)
         except IntegrityError:

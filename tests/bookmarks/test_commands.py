@@ -4,7 +4,6 @@ files that they read and write.
 
 import os
 import re
-import stat
 from itertools import islice
 
 import pytest
@@ -72,7 +71,7 @@ IMPORTS = {
         b"url,title\nhttps://a/,A\nx,B\nhttps://old/,C\nx,D\n",
         [],
         [
-            "1 created, 1 already existed, 2 refused.",
+            "1 created, 0 updated, 1 already existed, 2 refused, 0 new collections.",
             "line 3: The URL has no scheme such as https://. B x\n"
             "line 5: The URL has no scheme such as https://. D x",
         ],
@@ -81,20 +80,24 @@ IMPORTS = {
     "dry run": (
         b"url\nhttps://a/\nhttps://old/\nhttps://a\n",
         ["--dry-run"],
-        ["Dry run, nothing was changed: 1 created, 2 already existed, 0 refused.", ""],
+        [
+            "Dry run, nothing was changed: 1 created, 0 updated, 2 already existed, "
+            "0 refused, 0 new collections.",
+            "",
+        ],
         {"Old"},
     ),
     "update": (
         b"url,title\nhttps://old/,New\n",
         ["--update"],
-        ["0 created, 1 updated, 0 already existed, 0 refused.", ""],
+        ["0 created, 1 updated, 0 already existed, 0 refused, 0 new collections.", ""],
         {"New"},
     ),
     "encoding": (
         # a label of the WHATWG for KOI8-R
         "url,title\nhttps://a/,Привет\n".encode("koi8-r"),
         ["--encoding", "koi"],
-        ["1 created, 0 already existed, 0 refused.", ""],
+        ["1 created, 0 updated, 0 already existed, 0 refused, 0 new collections.", ""],
         {"Old", "Привет"},
     ),
 }
@@ -141,8 +144,8 @@ def test_an_interrupted_import_can_be_run_again(import_file, monkeypatch):
     content = b"url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(10))
     monkeypatch.setattr(imports, "ROWS_PER_TRANSACTION", 4)
 
-    def interrupted(*args):
-        yield from islice(read(*args), 9)
+    def interrupted(*args, **options):
+        yield from islice(read(*args, **options), 9)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -151,7 +154,7 @@ def test_an_interrupted_import_can_be_run_again(import_file, monkeypatch):
             CommandError, match=r"Interrupted.* Result so far: 8 created"
         ):
             import_file(content)
-    assert import_file(content)[0] == "2 created, 8 already existed, 0 refused."
+    assert import_file(content)[0].startswith("2 created, 0 updated, 8 already ")
 
 
 @pytest.mark.parametrize("path", ["-", "/dev/fd/{}"])
@@ -166,17 +169,14 @@ def test_a_pipe_is_read(capsys, monkeypatch, path):
     assert capsys.readouterr().out.startswith("1 created, 0 ")
 
 
-def test_a_damaged_file_is_imported_up_to_the_damage(user_group, tmp_path):
+def test_a_damaged_file_is_imported_up_to_the_damage(user_group, tmp_path, capsys):
     file = tmp_path / "a.json"
     file.write_text('[{"url": "https://a/"}, {"url": "https://b/"}, x]')
 
-    with pytest.raises(CommandError) as error:
+    with pytest.raises(CommandError, match="cannot be read after 2 bookmarks"):
         call_command("import_bookmarks", str(file), *GROUP)
 
-    assert str(error.value).startswith("The file cannot be read after 2 bookmarks")
-    assert str(error.value).endswith(
-        "Only what comes before was read: 2 created, 0 already existed, 0 refused."
-    )
+    assert capsys.readouterr().out.startswith("2 created, ")
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "-", "a.json"])
@@ -238,27 +238,6 @@ def test_the_commands_have_no_time_limit(user_group, tmp_path, settings):
     call_command("import_bookmarks", str(file), *GROUP)
 
     assert Bookmark.objects.count() == 1
-
-
-def test_an_import_stops_at_its_time_limit(import_file):
-    with pytest.raises(
-        CommandError, match=r"stopped after 0\.0 seconds, before line 1"
-    ):
-        import_file(b"url\nhttps://a/\n", "--time-limit", "0")
-
-
-def test_an_export_keeps_the_permissions_and_a_symbolic_link(user_group, tmp_path):
-    file = tmp_path / "a.csv"
-    file.touch()
-    file.chmod(0o640)
-    link = tmp_path / "link.csv"
-    link.symlink_to(file)
-
-    call_command("export_bookmarks", str(link), *GROUP)
-
-    assert link.is_symlink()
-    assert file.read_text().startswith("url,")
-    assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
 def test_an_export_writes_to_a_pipe(user_group):

@@ -13,23 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from bookmarks.files import (
-    UnreadableFile,
-    find_format,
-    guess_format,
-    open_content,
-    read,
-)
+from bookmarks.files import UnreadableFile, guess_format, read
 from tests.documents import ROOT
 
 ROWS = b"".join(b"https://example.com/%d,Title\n" % n for n in range(6000))
 CSV = b"url,title\n" + ROWS
 INPUTS = Path(__file__).parent / "inputs"
-
-
-def records(file, name, limit=None):
-    content, _ = open_content(file, f"a.{name}", limit)
-    return list(read(content, name))
 
 
 def zipped(*files, compression=zipfile.ZIP_DEFLATED):
@@ -46,10 +35,9 @@ def test_the_only_file_in_a_zip_is_read():
         ("folder/", b""), ("folder/Links.csv", CSV), ("__MACOSX/folder/._a", b"x")
     )
 
-    opened, opened_name = open_content(io.BytesIO(archive), "a.zip", len(CSV))
+    found = list(read(io.BytesIO(archive), name="a.zip", limit=len(CSV)))
 
-    assert opened_name == "folder/Links.csv"
-    assert list(read(opened, "csv")) == records(io.BytesIO(CSV), "csv")
+    assert found == list(read(io.BytesIO(CSV), "csv"))
 
 
 DAMAGED = "The ZIP is damaged or encrypted."
@@ -88,7 +76,7 @@ ZIPS = {
 @pytest.mark.parametrize(("content", "reason"), ZIPS.values(), ids=ZIPS)
 def test_other_zips_are_refused(content, reason):
     with pytest.raises(UnreadableFile) as error:
-        records(io.BytesIO(content), "csv", limit=10**6)
+        list(read(io.BytesIO(content), "csv", limit=10**6))
 
     assert str(error.value) == reason
 
@@ -170,15 +158,10 @@ advice.
 """
 
 
-def records_of_any_format(content):
-    opened, name = open_content(io.BytesIO(content), "export")
-    return list(read(opened, find_format(name, opened)))
-
-
 @pytest.mark.parametrize(("content", "kind", "advice"), REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_says_what_to_do(content, kind, advice):
     with pytest.raises(UnreadableFile) as error:
-        records_of_any_format(content)
+        list(read(io.BytesIO(content)))
 
     expected = f"No bookmarks found. The file looks like {kind}. {advice}"
     assert str(error.value) == expected
@@ -197,28 +180,28 @@ def test_a_refusal_says_what_to_do(content, kind, advice):
 )
 def test_a_file_in_the_wrong_format_is_refused_with_the_right_one(name, content, right):
     with pytest.raises(UnreadableFile) as error:
-        records(io.BytesIO(content), name)
+        list(read(io.BytesIO(content), name))
 
     assert str(error.value).endswith(f" Import it in the format {right}.")
 
 
 READ = """
-blank_first_line.csv, csv, https://a.example/1, One, None
-excel_sep.csv, csv, https://a.example/1, One, None
-end_tag_in_title.html, html, https://p.example/1, What is </dev/null in bash?, None
-end_tag_in_title.html, html, https://p.example/2, Next, None
-links.md, txt, https://a.example/1, One, None
-links.md, txt, https://a.example/2, Two, None
-links.md, txt, https://a.example/3, , None
-onetab.txt, txt, https://a.example/1, One, None
-onetab.txt, txt, https://a.example/2, , None
-onetab.txt, txt, https://a.example/3, A | B, None
-small.xbel, xbel, https://a.example/1?x=1&y=2, One, Tools & more
-small.xbel, xbel, https://a.example/2, Two, Tools & more / Inner
-small.xbel, xbel, https://a.example/3, None, None
+blank_first_line.csv, https://a.example/1, One, None
+excel_sep.csv, https://a.example/1, One, None
+end_tag_in_title.html, https://p.example/1, What is </dev/null in bash?, None
+end_tag_in_title.html, https://p.example/2, Next, None
+links.md, https://a.example/1, One, None
+links.md, https://a.example/2, Two, None
+links.md, https://a.example/3, , None
+onetab.txt, https://a.example/1, One, None
+onetab.txt, https://a.example/2, , None
+onetab.txt, https://a.example/3, A | B, None
+small.xbel, https://a.example/1?x=1&y=2, One, Tools & more
+small.xbel, https://a.example/2, Two, Tools & more / Inner
+small.xbel, https://a.example/3, None, None
 """
-"""The names and formats of files that were not read once, and the URLs, titles
-and collections of their records.
+"""The names of files that were not read once, and the URLs, titles and
+collections of their records.
 """
 
 
@@ -226,10 +209,8 @@ def test_files_that_failed_are_read():
     found = []
     for name in dict.fromkeys(re.findall(r"^[\w.]+", READ, re.MULTILINE)):
         with (INPUTS / name).open("rb") as file:
-            file_format = find_format("export", file)
-            assert file_format == guess_format(name)
-            for record in read(file, file_format):
-                values = name, file_format, record.url, record.title, record.collection
+            for record in read(file):
+                values = name, record.url, record.title, record.collection
                 found.append(", ".join(map(str, values)))
     assert found == READ.strip().split("\n")
 

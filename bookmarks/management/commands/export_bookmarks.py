@@ -1,16 +1,17 @@
-import os
 import shutil
-import sys
-from collections.abc import Iterable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from bookmarks.exports import load, record_export, write
 from bookmarks.files import EXPORT_FORMATS, guess_format
-from bookmarks.management.file_options import add_file_options, look_up_owners
+from bookmarks.imports import copied
+from bookmarks.management.file_options import (
+    add_file_options,
+    look_up_owners,
+    opened,
+)
 from usergroups.management.operator_command import OperatorCommand
 
 
@@ -35,38 +36,16 @@ class Command(OperatorCommand):
             names = ", ".join(EXPORT_FORMATS)
             raise CommandError(f"Specify the file's format with --format: {names}.")
         user_group, collection = look_up_owners(options)
-        with closing(load(user_group, collection)) as items:
-            content = write(items, format_name)
-            if path == "-":
-                sys.stdout.buffer.writelines(content)
-            elif os.path.exists(path) and not os.path.isfile(path):
-                # a device or a pipe
-                with open(path, "wb") as pipe:
-                    pipe.writelines(content)
-            else:
-                replace_file(path, content)
+        items = load(user_group, collection)
+        # The file is as before if the export fails, because it is only opened
+        # when the export is complete.
+        with (
+            closing(items),
+            copied(write(items, format_name)) as content,
+            opened(path, "wb") as file,
+        ):
+            shutil.copyfileobj(content, file)
         record_export(user_group, format_name, actor="export_bookmarks")
 
     def describe_progress(self) -> str:
         return "The export is not complete."
-
-
-def replace_file(path: str, content: Iterable[bytes]) -> None:
-    """Write a file, which is as before after an error."""
-    # A symbolic link remains, and the file to which it points is replaced.
-    target = os.path.realpath(path)
-    # Only a file in the same folder can replace it in one step.
-    partial = f"{target}.partial"
-    try:
-        with open(partial, "wb") as file:
-            if os.path.exists(target):
-                shutil.copymode(target, partial)
-            file.writelines(content)
-        os.replace(partial, target)
-    except OSError as error:
-        if error.filename == partial:
-            # Name the file that the caller knows.
-            error.filename = path
-        raise
-    finally:
-        Path(partial).unlink(missing_ok=True)

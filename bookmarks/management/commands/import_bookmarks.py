@@ -1,28 +1,24 @@
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from threading import TIMEOUT_MAX
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.db import router
 
-from bookmarks.files import (
-    FORMATS,
-    UnreadableFile,
-    encoding_name,
-    find_format,
-    open_content,
-    read,
-)
+from bookmarks.files import FORMATS, encoding_name, read
 from bookmarks.files.decoding import read_chunks
 from bookmarks.import_report import Report
 from bookmarks.imports import copied, rolled_back_if, store
-from bookmarks.management.file_options import add_file_options, look_up_owners
+from bookmarks.management.file_options import (
+    add_file_options,
+    look_up_owners,
+    opened,
+)
 from bookmarks.models import Bookmark
 from usergroups.api.throttling import Deadline
 from usergroups.management.operator_command import OperatorCommand
+
+NO_LIMIT = Deadline(TIMEOUT_MAX)
 
 
 class Command(OperatorCommand):
@@ -68,25 +64,14 @@ class Command(OperatorCommand):
             action="store_true",
             help="Print the result without storing anything.",
         )
-        parser.add_argument(
-            "--time-limit",
-            type=float,
-            default=TIMEOUT_MAX,
-            metavar="SECONDS",
-            help="Stop after this time. Default: no limit.",
-        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"]
         user_group, collection = look_up_owners(options)
         report = Report(file_name=os.path.basename(path), importer="import_bookmarks")
-        with opened(path) as file:
-            try:
-                content, name = open_content(file, path)
-                format_name = options["format"] or find_format(name, content)
-            except UnreadableFile as error:
-                raise CommandError(error.problem) from None
-            records = read(content, format_name, options["encoding"])
+        # A pipe cannot be read twice, but a copy can.
+        with opened(path, "rb") as source, copied(read_chunks(source)) as file:
+            records = read(file, options["format"], options["encoding"], name=path)
             try:
                 with rolled_back_if(options["dry_run"], router.db_for_write(Bookmark)):
                     store(
@@ -95,29 +80,24 @@ class Command(OperatorCommand):
                         report,
                         collection,
                         options["update"],
-                        deadline=Deadline(options["time_limit"]),
+                        deadline=NO_LIMIT,
                     )
             finally:
                 # Also after an error, because what was stored remains.
-                self.summary = summarize(report, options)
-                self.print_problems(report, format_name)
-        if report.has_folders_only:
-            self.stderr.write(report.error or "")
-        elif report.error and report.is_empty:
-            raise CommandError(report.error)
-        elif report.error:
-            raise CommandError(
-                f"{report.error} Only what comes before was read: {self.summary}"
-            )
+                self.summary = summarize(report, options["dry_run"])
+                self.print_problems(report)
         self.stdout.write(self.summary)
-        if report.has_failed:
+        if report.has_folders_only:
+            self.stderr.write(str(report.error))
+        elif report.error:
+            raise CommandError(report.error)
+        elif report.has_failed:
             raise CommandError("All bookmarks were refused.")
 
-    def print_problems(self, report: Report, format_name: str) -> None:
+    def print_problems(self, report: Report) -> None:
         """Print the refused records and the remarks to standard error."""
-        place = "bookmark" if format_name == "json" else "line"
         for line, url, title, reason in report.refusals:
-            self.stderr.write(f"{place} {line}: {reason} {title} {url}".rstrip())
+            self.stderr.write(f"line {line}: {reason} {title} {url}".rstrip())
         unlisted = report.refused - len(report.refusals)
         if unlisted:
             self.stderr.write(f"and {unlisted} more")
@@ -130,28 +110,13 @@ class Command(OperatorCommand):
         return f"Run the command again to complete it. Result so far: {self.summary}"
 
 
-@contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
-    """Open a file, or a temporary copy of a pipe, so that it is seekable."""
-    with ExitStack() as closed_at_end:
-        file: BinaryIO = sys.stdin.buffer
-        if path != "-":
-            file = closed_at_end.enter_context(open(path, "rb"))
-        if not file.seekable():
-            file = closed_at_end.enter_context(copied(read_chunks(file)))
-        yield file
-
-
-def summarize(report: Report, options: dict[str, object]) -> str:
+def summarize(report: Report, dry_run: bool) -> str:
     """Return the numbers of the report as a sentence."""
-    counts = [f"{report.created} created"]
-    if options["update"]:
-        counts.append(f"{report.updated} updated")
-    counts.append(f"{report.existing} already existed")
-    counts.append(f"{report.refused} refused")
-    if report.collections:
-        counts.append(f"{report.collections} new collections")
-    summary = f"{', '.join(counts)}."
-    if options["dry_run"]:
+    summary = (
+        f"{report.created} created, {report.updated} updated, "
+        f"{report.existing} already existed, {report.refused} refused, "
+        f"{report.collections} new collections."
+    )
+    if dry_run:
         return f"Dry run, nothing was changed: {summary}"
     return summary
