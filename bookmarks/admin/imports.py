@@ -102,8 +102,8 @@ class ImportForm(forms.Form):
             raise forms.ValidationError(text)
         return collection
 
-    def clean_file(self) -> UploadedFile:
-        file: UploadedFile = self.cleaned_data["file"]
+    def clean_file(self) -> "UploadedFile[bytes]":
+        file: UploadedFile[bytes] = self.cleaned_data["file"]
         limit = conf.max_import_size()
         if file.size is None or file.size > limit:
             text = gettext("The file is larger than %(size)s.")

@@ -36,7 +36,7 @@ TAGS = FIELDS.index("tags")
 DELIMITERS = ",;\t"
 MAX_COLUMNS = 200  # because a row takes time for each column, also if it is short
 # A line for Excel before the header.
-DECLARED_DELIMITER = re.compile(r"sep=([,;|\t])[\r\n]*", re.IGNORECASE)
+DECLARED_DELIMITER = re.compile(r"sep=[,;|\t][\r\n]*", re.IGNORECASE)
 
 
 # Articles in a cell are longer than the default of the process, 131,072.
@@ -70,9 +70,8 @@ def read_rows(text: TextIO) -> Iterator[tuple[int, list[str] | Problem]]:
     for line in lines:
         number = next_number
         next_number += 1
-        declared = DECLARED_DELIMITER.fullmatch(line)
-        if declared and not width:
-            delimiter = declared[1]
+        if not width and DECLARED_DELIMITER.fullmatch(line):
+            delimiter = line[len("sep=")]
         elif len(line) > MAX_LINE:
             yield number, too_long(MAX_LINE)
         elif not line.isspace():
@@ -161,7 +160,11 @@ def read(text: TextIO) -> Iterator[FileRecord]:
 
 def _restored(cells: list[str]) -> list[JsonValue]:
     """Return the values that ``write`` has written as these cells."""
-    restored = [ESCAPED_FORMULA.sub("", cell) for cell in cells]
+    # Most cells have no apostrophe. Without this question, the import of a row
+    # takes 8 % more time.
+    restored = [
+        ESCAPED_FORMULA.sub("", cell) if "'" in cell else cell for cell in cells
+    ]
     values: list[JsonValue] = [*restored]
     # No other character than the comma separates the tags.
     values[TAGS] = restored[TAGS].split(",")

@@ -52,11 +52,8 @@ def _parse_text(text: str) -> datetime:
     if text[:1].isalpha():
         time = _parse_words(text)
     else:
-        try:
-            iso = text.removesuffix(" UTC").replace("/", "-")
-            time = datetime.fromisoformat(iso)
-        except ValueError:
-            return _parse_number(float(text))
+        iso = text.removesuffix(" UTC").replace("/", "-")
+        time = datetime.fromisoformat(iso)
     if time.tzinfo is None:
         return time.replace(tzinfo=UTC)
     return time.astimezone(UTC)

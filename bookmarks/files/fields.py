@@ -25,9 +25,9 @@ LINE_BREAKS = re.compile(r"[\t\n\r]")
 # No name in NAMES is as long with spaces, "_" and "-".
 MAX_NAME_LENGTH = 50
 
-# In characters, of the names of an object whose FieldMap is kept, so that 100 of
-# them take little memory.
-MAX_NAMES = 2000
+# Of the names of an object whose FieldMap is kept, so that the kept ones take
+# little memory.
+MAX_NAMES = 100
 
 SEPARATORS = dict.fromkeys(map(ord, " \t\r\n_-"))
 
@@ -147,7 +147,7 @@ class FieldMap:
 
 
 # Most objects of a file have the same keys.
-_field_map = lru_cache(maxsize=100)(FieldMap)
+_field_map = lru_cache(maxsize=20)(FieldMap)
 
 
 def record_of(
@@ -161,6 +161,5 @@ def record_of(
         inner = {f"{KARAKEEP_CONTENT}.{name}": nested[name] for name in nested}
         values = {**values, **inner}
     names = tuple(values)
-    is_kept = sum(map(len, names)) <= MAX_NAMES
-    field_map = _field_map if is_kept else FieldMap
+    field_map = _field_map if len(names) <= MAX_NAMES else FieldMap
     return field_map(names).record(line, list(values.values()), folder)

@@ -503,9 +503,6 @@ def test_dates_are_read(text):
         (1700000000123, TIME.replace(microsecond=123000)),
         ("1700000000123456", TIME.replace(microsecond=123456)),
         (13344473600123457, TIME.replace(microsecond=123457)),
-        ("1700000000.5", TIME.replace(microsecond=500000)),
-        # the longest
-        ("1700000000.5".ljust(50, "0"), TIME.replace(microsecond=500000)),
     ],
 )
 def test_dates_are_as_exact_as_they_are_written(value, time):

@@ -98,9 +98,6 @@ class Command(OperatorCommand):
         """Print the refused records and the remarks to standard error."""
         for line, url, title, reason in report.refusals:
             self.stderr.write(f"line {line}: {reason} {title} {url}".rstrip())
-        unlisted = report.refused - len(report.refusals)
-        if unlisted:
-            self.stderr.write(f"and {unlisted} more")
         for remark in report.remarks:
             self.stderr.write(remark)
 
