@@ -226,6 +226,15 @@ def test_a_form_says_that_the_session_has_expired_and_keeps_what_was_typed(
         expect(page.get_by_text("was changed successfully")).to_be_visible()
         expect(page.locator("p", has_text="Typed for an hour")).to_be_visible()
 
+        # The import page, whose file would be sent in vain, leads to the login.
+        choose_file(page)
+        context.clear_cookies(name="sessionid")
+        page.get_by_role("button", name="Import bookmarks").click()
+        expect(page.get_by_text("your session has expired")).to_be_visible()
+        page.get_by_role("link", name="Log in again").click()
+        expect(page.get_by_label("Username")).to_be_visible()
+        assert "import" in page.url
+
 
 @pytest.mark.parametrize(
     ("fulfil", "text"),
@@ -433,21 +442,6 @@ def test_an_import_without_a_report_is_explained_in_the_page(context):
             expect(page.get_by_text("A page of the proxy")).to_have_count(0)
             button = page.get_by_role("button", name="Import bookmarks")
             expect(button).to_be_enabled()
-
-
-def test_an_expired_session_is_explained_in_the_import_page(browser, service):
-    with new_context(browser, service) as context, new_page(context) as page:
-        log_in(page, service.password)
-        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-        choose_file(page)
-        context.clear_cookies(name="sessionid")
-
-        page.get_by_role("button", name="Import bookmarks").click()
-
-        expect(page.get_by_text("your session has expired")).to_be_visible()
-        page.get_by_role("link", name="Log in again").click()
-        expect(page.get_by_label("Username")).to_be_visible()
-        assert "import" in page.url
 
 
 # The documentation

@@ -15,6 +15,7 @@ from tests.admin.actions import (
     act,
     act_on_page,
     allow_only,
+    issue,
     open_confirmation,
     save,
     url,
@@ -94,10 +95,6 @@ def test_the_states_of_tokens_are_german(german):
     for token in ApiToken.objects.all():
         check(german.get(url("usergroups_apitoken_change", token.pk)))
     check(german.get(url("usergroups_apitoken_changelist"), {"state": "expired"}))
-
-
-def issue(client, model, **fields):
-    return client.post(url(f"{model}_add"), fields, follow=True)
 
 
 def test_new_tokens_and_refused_forms_are_german(german, everything):

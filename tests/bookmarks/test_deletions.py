@@ -20,7 +20,6 @@ from tests.bookmarks.factories import (
     DeletionFactory,
 )
 from tests.bookmarks.imports import imported
-from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
 from usergroups.deletion_log import UserGroupDeletion
 from usergroups.models import UserGroup
@@ -206,16 +205,6 @@ def test_a_row_that_is_restored_from_a_backup_can_be_deleted_again(listed, user_
     BookmarkFactory(pk=key, user_group=user_group).delete()
 
     assert listed() == [("bookmark", str(key))] * 2
-
-
-def test_many_deletions_take_one_statement_to_record(user_group):
-    BookmarkFactory.create_batch(100, user_group=user_group)
-
-    statements = queries_of(Bookmark.objects.all().delete)
-
-    recorded = [sql for sql in statements if sql.startswith("INSERT")]
-    assert len(recorded) == 1
-    assert Deletion.objects.count() == 100
 
 
 # User groups

@@ -36,10 +36,6 @@ def other_group(user_group):
     return UserGroupFactory(team=user_group.team)
 
 
-def scope_of(user_group):
-    return {"team": user_group.team, "environment": user_group.environment}
-
-
 @pytest.mark.parametrize(
     ("model", "names"),
     [
@@ -354,7 +350,7 @@ def test_a_user_group_of_another_team_is_not_written(write, user_group):
     other = UserGroupFactory()
 
     with pytest.raises(UserGroup.DoesNotExist):
-        write(user_group.provided_id, scope_of(other))
+        write(user_group.provided_id, other.scope)
 
     stored = UserGroup.objects.get(pk=user_group.pk)
     assert (stored.name, stored.token) == (user_group.name, user_group.token)

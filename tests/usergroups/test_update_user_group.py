@@ -104,15 +104,6 @@ def test_mapping_and_properties_are_replaced_as_a_whole(
     assert response.json()["user_group"]["properties"] == user_group.properties
 
 
-@pytest.mark.parametrize("name", ["id", "pk", "team", "environment"])
-def test_columns_that_answers_do_not_have_are_unknown(
-    update_user_group, user_group, name
-):
-    response = update_user_group({name: 0, "user_group_id": user_group.provided_id})
-
-    assert errors(response) == [(name, "unknown_field")]
-
-
 # Ownership
 
 
