@@ -68,6 +68,10 @@ def test_success_is_the_integer_one_and_notes_are_not_answered(
         pytest.param(b"1", id="number"),
         pytest.param(b"null", id="null"),
         pytest.param(b"a=1&b=2", id="form"),
+        pytest.param(b'{"a": NaN}', id="NaN"),
+        pytest.param(b'{"a": Infinity}', id="Infinity"),
+        pytest.param(b'{"a": -Infinity}', id="-Infinity"),
+        pytest.param(b'{"a": ' + b"[" * 100_000, id="nested 100,000 deep"),
     ],
 )
 @pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
@@ -78,23 +82,6 @@ def test_a_body_that_is_not_a_json_object_is_refused(operation, body):
 def with_member(body, member):
     """Return the JSON of a body, with a member of JSON text added at the end."""
     return json.dumps(body).encode().removesuffix(b"}") + b", " + member + b"}"
-
-
-@pytest.mark.database_independent
-@pytest.mark.parametrize(
-    "member",
-    [
-        pytest.param(b'"a": NaN', id="NaN"),
-        pytest.param(b'"a": Infinity', id="Infinity"),
-        pytest.param(b'"a": -Infinity', id="-Infinity"),
-        pytest.param(b'"a": ' + b"[" * 100_000, id="nested 100,000 deep"),
-    ],
-)
-@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_json_that_parsers_read_differently_is_refused(operation, valid_body, member):
-    body = with_member(valid_body, member)
-
-    assert error_code(operation(body), 400) == "parse_error"
 
 
 @pytest.mark.database_independent
@@ -234,6 +221,7 @@ def test_a_lower_limit_does_not_apply_to_batches(operation, valid_body, settings
 @pytest.mark.parametrize(
     "content_type",
     [
+        "",
         "text/plain",
         "application/x-www-form-urlencoded",
         "multipart/form-data; boundary=x",
@@ -250,19 +238,9 @@ def test_a_lower_limit_does_not_apply_to_batches(operation, valid_body, settings
 )
 @pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
 def test_another_content_type_is_refused(operation, valid_body, content_type):
-    assert (
-        error_code(operation(valid_body, CONTENT_TYPE=content_type), 415)
-        == "unsupported_media_type"
-    )
+    refused = operation(valid_body, CONTENT_TYPE=content_type)
 
-
-@pytest.mark.database_independent
-@pytest.mark.parametrize("operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_a_missing_content_type_is_named(operation, valid_body):
-    refused = operation(valid_body, CONTENT_TYPE="")
-
-    assert errors(refused, 415) == [(None, "unsupported_media_type")]
-    assert detail(refused) == "The request has no Content-Type."
+    assert error_code(refused, 415) == "unsupported_media_type"
 
 
 @pytest.mark.database_independent
@@ -361,10 +339,11 @@ def test_errors_are_in_english(update_user_group, settings, extra, status, text)
 
 
 @pytest.fixture
-def fail(any_operation):
+def fail(any_operation, settings):
     """Return a function that sets the exception that the operation raises when
-    it loads its token.
+    it loads its token, in a project with DEBUG.
     """
+    settings.DEBUG = True
     raised = []
 
     def receiver(**kwargs):
@@ -376,59 +355,32 @@ def fail(any_operation):
 
 
 @pytest.mark.database_independent
-@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_an_unexpected_exception_is_logged_and_not_shown(
-    any_operation, valid_body, fail, caplog
-):
-    fail(RuntimeError("the inside story"))
-
-    response = any_operation(valid_body)
-
-    assert error_code(response, 500) == "internal_error"
-    assert b"inside story" not in response.content
-    [record] = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert "the inside story" in str(record.exc_info)
-    assert any_operation.token.secret not in caplog.text
-
-
-@pytest.mark.database_independent
-@pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_an_unavailable_database_is_answered_with_retry_after(
-    any_operation, valid_body, fail, caplog
-):
-    fail(OperationalError("connection refused"))
-
-    response = any_operation(valid_body)
-
-    assert error_code(response, 503) == "service_unavailable"
-    assert int(response["Retry-After"]) > 0
-    assert b"refused" not in response.content
-    assert "connection refused" in caplog.text
-
-
-@pytest.mark.database_independent
 @pytest.mark.parametrize(
     ("exception", "answer"),
     [
         (Http404, (404, "not_found")),
         (PermissionDenied, (403, "permission_denied")),
         (SuspiciousOperation, (400, "bad_request")),
+        (OperationalError, (503, "service_unavailable")),
         (InterfaceError, (503, "service_unavailable")),
         (InternalError, (503, "service_unavailable")),
         (ZeroDivisionError, (500, "internal_error")),
     ],
 )
 @pytest.mark.parametrize("any_operation", ONE_OF_EACH_SCHEME, indirect=True)
-def test_any_exception_is_answered_in_json_also_with_debug(
-    any_operation, fail, settings, exception, answer
+def test_any_exception_is_answered_in_json_and_those_of_the_server_are_logged(
+    any_operation, fail, caplog, exception, answer
 ):
-    settings.DEBUG = True
     fail(exception("the inside story"))
 
     response = any_operation()
 
-    assert (response.status_code, error_code(response, response.status_code)) == answer
+    status = response.status_code
+    assert (status, error_code(response, status)) == answer
     assert b"inside story" not in response.content
+    assert ("the inside story" in caplog.text) == (status >= 500)
+    assert any_operation.token.secret not in caplog.text
+    assert ("Retry-After" in response) == (status == 503)
 
 
 # Paths and query strings

@@ -169,6 +169,7 @@ def test_the_scheme_is_case_insensitive(operation, valid_body):
     assert operation(valid_body, HTTP_AUTHORIZATION=header).status_code in (200, 201)
 
 
+@pytest.mark.database_independent
 def test_authentication_comes_before_the_body(operation):
     invalid_body = b"\xff" * 2_000_000  # larger than is allowed
 
@@ -182,6 +183,7 @@ def test_authentication_comes_before_the_body(operation):
 # 403: the rights of a token
 
 
+@pytest.mark.database_independent
 @pytest.mark.parametrize("any_operation", READS, indirect=True)
 def test_a_read_only_token_may_read(any_operation, valid_body):
     type(any_operation.token).objects.update(read_only=True)
@@ -189,6 +191,7 @@ def test_a_read_only_token_may_read(any_operation, valid_body):
     assert any_operation(valid_body).status_code == 200
 
 
+@pytest.mark.database_independent
 @pytest.mark.parametrize("any_operation", WRITES, indirect=True)
 def test_a_read_only_token_may_not_write(any_operation, valid_body):
     type(any_operation.token).objects.update(read_only=True)
@@ -196,6 +199,7 @@ def test_a_read_only_token_may_not_write(any_operation, valid_body):
     assert error_code(any_operation(valid_body), 403) == "insufficient_scope"
 
 
+@pytest.mark.database_independent
 @pytest.mark.parametrize("operation", WRITES_WITH_A_BODY, indirect=True)
 def test_authorisation_comes_before_validation(operation):
     type(operation.token).objects.update(read_only=True)

@@ -24,6 +24,8 @@ from usergroups.api.throttling import (
 )
 from usergroups.models import UserGroup
 
+pytestmark = pytest.mark.database_independent
+
 LARGE = 64 * 1024  # bytes; a larger body makes any call costly
 
 

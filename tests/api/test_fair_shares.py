@@ -34,6 +34,7 @@ def validations(monkeypatch):
     return values
 
 
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     ("number", "listed"), [(99, 99), (100, 100), (101, 100), (10_000, 100)]
 )
@@ -49,6 +50,7 @@ def test_at_most_100_errors_are_listed(update_user_group, number, listed):
     assert (errors[-1] == TOO_MANY) == (number > 100)
 
 
+@pytest.mark.database_independent
 def test_validation_stops_when_there_are_more_errors_than_are_listed(
     update_user_group, validations
 ):
@@ -73,6 +75,7 @@ def invalid_item(number):
     return {"user_group_id": "a", "mapping": mapping}
 
 
+@pytest.mark.database_independent
 def test_an_item_of_a_batch_lists_at_most_10_errors(call_usergroups):
     items = [invalid_item(number) for number in (1, 10, 11)]
 
@@ -85,6 +88,7 @@ def test_an_item_of_a_batch_lists_at_most_10_errors(call_usergroups):
     ]
 
 
+@pytest.mark.database_independent
 @pytest.mark.parametrize(
     "member",
     [

@@ -121,11 +121,6 @@ def test_json_that_is_too_deep_for_python_is_refused(opening):
         decode(opening.encode() * 200_000)
 
 
-@given(number=st.floats(allow_nan=False, allow_infinity=False))
-def test_a_number_is_read_as_exactly_as_python_reads_it(number):
-    assert loads(repr([number]).encode()) == [number]
-
-
 @given(
     digits=st.text("0123456789", min_size=1, max_size=400),
     exponent=st.integers(-400, 400),

@@ -87,14 +87,6 @@ def test_hosts_count_calls_together(hosts, path, token, statuses):
     assert Counter(answer.status_code for answer in answers) == statuses
 
 
-def test_an_operator_is_logged_in_to_all_hosts(hosts):
-    first, second = hosts
-    cookies = dict(log_in(first, first.password).cookies)
-
-    assert first.request("GET", "/admin/", cookies=cookies).status_code == 200
-    assert second.request("GET", "/admin/", cookies=cookies).status_code == 200
-
-
 def test_hosts_count_failed_logins_together(hosts):
     statuses = [log_in(hosts[number % 2], "wrong").status_code for number in range(10)]
 
