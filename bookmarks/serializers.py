@@ -500,7 +500,6 @@ class TagListQuery(PageQuery):
 
     examples = {"prefix": "rep"}
 
-    key_from_text = staticmethod(str)
     # Tags have an order of their own.
     order = None  # type: ignore[assignment]
     prefix = TextField(

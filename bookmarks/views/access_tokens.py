@@ -121,20 +121,19 @@ class AccessTokenBatchView(BatchMixin, ApiTokenView):
     list_name = "user_group_ids"
 
     def perform_batch(self, items: list[str], **fields: object) -> list[object]:
-        using = AccessToken.objects.for_write().db
-        return retry_on_conflict(lambda: self.issue(items, fields), using)
+        tokens = AccessToken.objects.for_write()
+        groups = self.user_groups.for_write().only("provided_id")
 
-    def issue(self, ids: list[str], fields: dict[str, object]) -> list[object]:
-        """Issue the tokens of the user groups that exist.
+        def issue() -> list[object]:
+            # An IntegrityError means that a user group has just been deleted.
+            found = groups.filter(provided_id__in=items)
+            by_id = {user_group.provided_id: user_group for user_group in found}
+            owners = [by_id.get(each, UserGroup.DoesNotExist()) for each in items]
+            issued = AccessToken.objects.issue_for_each(valid_items(owners), **fields)
+            outcomes = [each or TooManyTokens() for each in issued]
+            return with_outcomes(owners, outcomes)
 
-        Raises IntegrityError if one of them has been deleted meanwhile.
-        """
-        found = self.user_groups.for_write().only("provided_id")
-        found = found.filter(provided_id__in=ids)
-        user_groups = {user_group.provided_id: user_group for user_group in found}
-        items = [user_groups.get(each, UserGroup.DoesNotExist()) for each in ids]
-        issued = AccessToken.objects.issue_for_each(valid_items(items), **fields)
-        return with_outcomes(items, [each or TooManyTokens() for each in issued])
+        return retry_on_conflict(issue, tokens.db)
 
     def result(self, outcome: tuple[AccessToken, str]) -> Result:
         token, secret = outcome

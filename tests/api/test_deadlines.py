@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from rest_framework.exceptions import ParseError
 
 from tests.clock import Clock
-from usergroups.api.parsers import read_body
+from usergroups.api.parsers import read_chunks
 from usergroups.api.requests import APIRequest
 from usergroups.api.throttling import Deadline, TimeLimitExceeded
 
@@ -67,7 +67,7 @@ def read_slowly(request):
             slow.META = chunked
         else:
             request_of_django._stream = Trickle(b"whole")
-        return read_body(slow, 5)
+        return b"".join(read_chunks(slow, 5))
 
     return read_slowly
 

@@ -45,14 +45,6 @@ class PayloadTooLarge(APIException):
         super().__init__(f"The body is larger than {limit} bytes.")
 
 
-def read_body(request: APIRequest, limit: int) -> bytes:
-    """Return the body of at most ``limit`` bytes.
-
-    Raises the same errors as ``read_chunks``.
-    """
-    return b"".join(read_chunks(request, limit))
-
-
 def read_chunks(request: APIRequest, limit: int) -> Iterator[bytes]:
     """Yield the body in chunks, without reading more than ``limit + 1`` bytes.
 
@@ -139,8 +131,8 @@ class JSONObjectParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, object] | None = None,
     ) -> dict[str, object]:
-        body = read_body(stream, self.max_size())
-        return self.parse_body(body)
+        chunks = read_chunks(stream, self.max_size())
+        return self.parse_body(b"".join(chunks))
 
     def parse_body(self, body: bytes) -> dict[str, object]:
         """Return the object. Raises ParseError."""
