@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Required, Self, TypedDict, Unpack
+from typing import Required, Self, TypedDict
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.validators import MaxLengthValidator
@@ -218,17 +218,6 @@ class Bookmark(PublicIdModel):
 
     def __str__(self) -> str:
         return self.url
-
-    @classmethod
-    def cleaned(cls, user_group: UserGroup, **fields: Unpack[BookmarkFields]) -> Self:
-        """Return a valid bookmark, which is not saved.
-
-        Raises ValidationError if a value is invalid or the collection belongs
-        to another user group.
-        """
-        bookmark = cls(user_group=user_group, **cls.cleaned_values(fields))
-        bookmark.clean()
-        return bookmark
 
     @classmethod
     def cleaned_values(cls, values: Mapping[str, object]) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TypeVar
+from typing import Self, TypeVar
 from uuid import UUID
 
 from django.db import models
@@ -70,6 +70,17 @@ class PublicIdModel(DatedModel):
 
     class Meta:
         abstract = True
+
+    @classmethod
+    def cleaned(cls, user_group: UserGroup, **fields: object) -> Self:
+        """Return a row with these valid fields, which is not saved.
+
+        Raises ValidationError if a value is invalid, or a row that it names
+        belongs to another user group.
+        """
+        row = cls(user_group=user_group, **cls.cleaned_values(fields))
+        row.clean()
+        return row
 
 
 class PublicIdQuerySet(WritingQuerySet[M]):

@@ -1,8 +1,8 @@
 """The queryset of user groups."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, cast
 
 from django.db import models
@@ -16,7 +16,6 @@ from .api.throttling import Deadline, TimeLimitExceeded
 from .db.announcements import announce, announce_update
 from .db.bounded_reads import require_small_results, size_of_results
 from .db.cascades import DELETED_AT_ONCE, TooManyDependants, retry_deletion
-from .db.models import assign_each
 from .db.outcomes import valid_items, with_outcomes
 from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
@@ -156,9 +155,17 @@ class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
         # A group with another token was created by another transaction.
         tokens = {group.token for group in new}
         created = {key for key in missing if stored[key].token in tokens}
-        existing = {key: stored[key] for key in stored.keys() - created}
-        by_fields = assign_each(existing, wanted, timezone.now())
-        changed = [*chain.from_iterable(by_fields.values())]
+        changed = []
+        # One signal announces the groups of which the same fields change.
+        by_fields = defaultdict(list)
+        now = timezone.now()
+        for key, values in wanted.items():
+            group = stored[key]
+            names = group.assign(values, now)
+            # A new group has all values already.
+            if names:
+                changed.append(group)
+                by_fields[names].append(group)
         # All rows exist and are locked, so this only updates. It is ten times
         # as fast as bulk_update().
         self.bulk_create(

@@ -130,7 +130,7 @@ class BatchManager(UniqueKeyManager):
         Raises ValidationError if the collection belongs to another user group,
         and IntegrityError if it is deleted.
         """
-        self._validate_collection(user_group, collection)
+        self.model.cleaned(user_group, collection=collection)
         keys = [parse_public_id(public_id) for public_id in public_ids]
         valid_keys = list(dict.fromkeys(key for key in keys if key))
         bookmarks = self.on_db_for_write()
@@ -439,13 +439,6 @@ class BatchManager(UniqueKeyManager):
             bookmark.updated_at = now
         announce_update(released, self.db, ["collection"])
 
-    def _validate_collection(
-        self, user_group: UserGroup, collection: "Collection | None"
-    ) -> None:
-        """Raise ValidationError if it is no collection of the user group."""
-        cleaned = self.model.cleaned_values({"collection": collection})
-        self.model(user_group=user_group, **cleaned).clean()
-
     def _merge_duplicates(
         self, user_group: UserGroup, locked: Mapping[UniqueKey, Row]
     ) -> None:
@@ -508,24 +501,24 @@ def with_tags(item: Mapping[str, Any], current: Sequence[str]) -> dict[str, Any]
     return values
 
 
-def with_duplicates(kept: Row, others: Iterable[Row]) -> Changes:
+def with_duplicates(kept: Row, others: Iterable[Row]) -> Row:
     """Return the title, the tags and the note of a bookmark that takes over
     what it lacks from its duplicates.
     """
-    title = kept["title"]
-    tags = kept["tags"]
-    note = kept["note"]
+    merged = {name: kept[name] for name in UPDATABLE}
     for other in others:
-        title = title or other["title"]
-        tags = distinct([*tags, *other["tags"]])[:MAX_TAGS]
-        note = note or other["note"]
-    return {"title": title, "tags": tags, "note": note}
+        values = {name: other[name] for name in UPDATABLE}
+        changes, _dropped = merge(merged, values, keep=("title", "note"))
+        merged |= changes
+    return merged
 
 
-def merge(current: Changes, values: Changes) -> tuple[dict[str, object], int]:
+def merge(
+    current: Changes, values: Changes, keep: Sequence[str] = ("note",)
+) -> tuple[Row, int]:
     """Return the values with ``current`` tags before the tags, and without the
-    note if there is one already. Also return the number of tags after
-    MAX_TAGS, which are dropped.
+    texts named ``keep`` that there are already. Also return the number of tags
+    after MAX_TAGS, which are dropped.
     """
     merged = dict(values)
     dropped_tags = 0
@@ -533,6 +526,7 @@ def merge(current: Changes, values: Changes) -> tuple[dict[str, object], int]:
         tags = distinct([*current["tags"], *merged["tags"]])
         merged["tags"] = tags[:MAX_TAGS]
         dropped_tags = len(tags[MAX_TAGS:])
-    if current["note"]:
-        merged.pop("note", None)
+    for name in keep:
+        if current[name]:
+            merged.pop(name, None)
     return merged, dropped_tags

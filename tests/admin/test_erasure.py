@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from django.contrib.admin.models import CHANGE, DELETION, LogEntry
-from django.contrib.contenttypes.models import ContentType
+from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection
@@ -139,36 +138,6 @@ def test_a_deletion_erases_all_values_and_leaves_one_event(
     assert event.actor in ("admin", f"{api_token.hint}…")
     for page in (url("usergroups_event_changelist"), url("index")):
         assert SECRET not in admin_client.get(page).content.decode()
-
-
-def test_entries_that_no_event_refers_to_are_erased_at_night(admin_user):
-    """Those of a host's own admin, also about rows that were deleted earlier."""
-    kept = BookmarkFactory(title="Another")
-    user_group = UserGroupFactory(name=SECRET)
-    gone = BookmarkFactory(user_group=user_group, url=f"https://a/{SECRET}/1")
-    bookmark = BookmarkFactory(user_group=user_group, url=f"https://a/{SECRET}/2")
-    log = LogEntry.objects.log_actions
-    for flag, row in [(CHANGE, kept), (DELETION, gone), (CHANGE, bookmark)]:
-        log(admin_user.pk, [row], flag, f"Title: {row.url}")
-    log(admin_user.pk, [user_group], CHANGE, SECRET)
-    log(admin_user.pk, [admin_user], CHANGE, "A row of another app")
-    LogEntry.objects.create(
-        user=admin_user,
-        content_type=ContentType.objects.get_for_model(Bookmark),
-        action_flag=CHANGE,
-        object_id="no id",
-        object_repr=SECRET,
-    )
-    gone.delete()
-    user_group.delete()
-    assert found_in_tables(SECRET) == {"django_admin_log"}
-
-    call_command("prune")
-
-    assert found_in_tables(SECRET) == set()
-    messages = LogEntry.objects.exclude(change_message="")
-    left = {str(kept.pk), str(admin_user.pk)}
-    assert {entry.object_id for entry in messages} == left
 
 
 def test_a_deleted_team_leaves_no_names_of_its_tokens(admin_client, api_token):

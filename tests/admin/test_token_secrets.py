@@ -52,7 +52,7 @@ def test_a_secret_is_only_in_the_response_to_the_form(
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
     [secret] = secrets_on(page)
-    token = token_model.objects.authenticate(secret)
+    token = token_model.objects.with_secret(secret)
     assert (token.name, token_model.objects.count()) == ("CI", 1)
     assert secret not in reloaded.content.decode()
     places = shown_and_stored(admin_client, model, token, caplog=caplog)
@@ -112,7 +112,7 @@ def test_each_of_several_secrets_is_shown_beside_the_old_token(admin_client):
 
     text = " ".join(re.sub(r"<[^>]+>", "", page.content.decode()).split())
     for old, secret in zip(tokens, secrets_on(page), strict=True):
-        new = AccessToken.objects.authenticate(secret)
+        new = AccessToken.objects.with_secret(secret)
         described = (
             f"{new} · {old.user_group} · Read, write · Active · expires: Never · last "
             f"used: Never {old}"
@@ -163,7 +163,7 @@ def test_rotation_issues_a_successor_with_the_same_rights(admin_client, caplog, 
 
     assert "no-store" in page["Cache-Control"]
     [secret] = secrets_on(page)
-    successor = type(token).objects.authenticate(secret)
+    successor = type(token).objects.with_secret(secret)
     assert successor != token
     token.refresh_from_db()
     # as the token had no expiry before its rotation

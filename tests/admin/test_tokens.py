@@ -72,7 +72,7 @@ def test_only_the_name_of_a_token_can_be_changed(admin_client):
     assert changed.name == "New name"
     for field in ("team", "environment", "read_only", "expires_at"):
         assert getattr(changed, field) == getattr(token, field)
-    assert ApiToken.objects.authenticate(token.secret) == token
+    assert ApiToken.objects.with_secret(token.secret) == token
 
 
 def test_saving_a_form_does_not_undo_a_concurrent_revocation(admin_client):

@@ -66,7 +66,7 @@ def successor_of(token, response):
     """Return the stored successor with the secret in the response."""
     assert response.status_code == 201
     issued = response.json()["token"]
-    successor = type(token).objects.authenticate(issued["secret"])
+    successor = type(token).objects.with_secret(issued["secret"])
     successor.secret = issued["secret"]
     assert issued == {**token_json(successor), "secret": successor.secret}
     return successor

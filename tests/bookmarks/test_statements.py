@@ -78,7 +78,7 @@ def test_the_second_call_compiles_no_statement(
     )
     bookmark = BookmarkFactory(user_group=user_group)
     calls = {
-        "authenticate": lambda: ApiToken.objects.authenticate(secret),
+        "authenticate": lambda: ApiToken.objects.with_secret(secret),
         # each time another name, so that both calls write
         "update": lambda: UserGroup.objects.update_by_provided_id(
             user_group.provided_id, token.scope, name=f"Name {uuid4()}"
@@ -287,7 +287,7 @@ def test_connecting_to_an_unreachable_server_is_not_repeated(monkeypatch):
     monkeypatch.setattr(connection, "get_new_connection", refuse)
 
     with pytest.raises(OperationalError):
-        ApiToken.objects.authenticate(token.secret)
+        ApiToken.objects.with_secret(token.secret)
 
     assert len(attempts) == 1
 
@@ -320,7 +320,7 @@ def test_prepared_statements_still_run_after_the_type_of_a_column_changes(
     )
 
     def call(name):
-        ApiToken.objects.authenticate(secret)
+        ApiToken.objects.with_secret(secret)
         UserGroup.objects.update_by_provided_id(
             user_group.provided_id, token.scope, name=name
         )

@@ -27,7 +27,7 @@ def test_only_the_secret_of_a_new_token_is_written_to_standard_output(team, caps
     call_command("create_api_token", "--team", "Acme", *options)
 
     out, err = capsys.readouterr()
-    token = ApiToken.objects.authenticate(out.removesuffix("\n"))
+    token = ApiToken.objects.with_secret(out.removesuffix("\n"))
     assert token.team == team
     assert token.environment == "Testing"
     assert token.read_only

@@ -142,9 +142,8 @@ def test_a_dry_run_only_counts(user_group, admin_user, capsys):
     event(400, user_group=user_group)
     event(31, user_group=user_group, refused_lines="a")
     ApiTokenFactory(revoked_at=days_ago(400))
-    team = TeamFactory()
-    LogEntry.objects.log_actions(admin_user.pk, [team], CHANGE, "")
-    team.delete()
+    [entry] = LogEntry.objects.log_actions(admin_user.pk, [TeamFactory()], CHANGE, "")
+    LogEntry.objects.filter(pk=entry.pk).update(action_time=days_ago(400))
 
     statements = queries_of(call_command, "prune", "--dry-run")
 

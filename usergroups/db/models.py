@@ -1,9 +1,8 @@
 """The base classes of models whose writes are announced."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
@@ -15,9 +14,6 @@ from django.utils.translation import gettext_lazy as _
 from .announcements import announce_save
 from .same_values import is_same
 from .storable_text import require_storable
-
-D = TypeVar("D", bound="DatedModel")
-K = TypeVar("K")
 
 MAX_NOTES_LENGTH = 2_000
 """The maximum number of characters of notes.
@@ -141,7 +137,7 @@ class DatedModel(WritingModel):
         if not args and kwargs.keys().isdisjoint(("created_at", "updated_at")):
             self.updated_at = self.created_at
 
-    def assign(self, values: Mapping[str, object], now: datetime) -> set[str]:
+    def assign(self, values: Mapping[str, object], now: datetime) -> frozenset[str]:
         """Set these fields without saving the instance, and return the names
         of those that change. If any does, set ``updated_at``.
         """
@@ -152,25 +148,10 @@ class DatedModel(WritingModel):
             before = field.pre_save(self, add=False)
             setattr(self, name, value)
             if is_same(field, before, field.pre_save(self, add=False)):
+                # The stored JSON may have its keys in another order.
                 setattr(self, field.attname, before)
             else:
                 changed.add(name)
         if changed:
             self.updated_at = now
-        return changed
-
-
-def assign_each(
-    rows: Mapping[K, D], wanted: Mapping[K, Mapping[str, object]], now: datetime
-) -> dict[frozenset[str], list[D]]:
-    """Assign the values in ``wanted`` to the row with the same key, if there is
-    one, and return the rows that change by the names of their changed fields.
-
-    One statement can write, and one signal announce, rows with the same names.
-    """
-    changed = defaultdict(list)
-    for key, values in wanted.items():
-        names = key in rows and rows[key].assign(values, now)
-        if names:
-            changed[frozenset(names)].append(rows[key])
-    return changed
+        return frozenset(changed)

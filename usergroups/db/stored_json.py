@@ -175,23 +175,25 @@ class StoredSize(models.Func):
     # In SQL, a sum with NULL is NULL.
     template = "COALESCE(OCTET_LENGTH(%(expressions)s), 0)"
     arg_joiner = "), 0) + COALESCE(OCTET_LENGTH("
+    # Before version 3.43, SQLite has no OCTET_LENGTH, and its LENGTH counts
+    # bytes only in a BLOB.
+    sqlite_template = "COALESCE(LENGTH(CAST(%(expressions)s AS BLOB)), 0)"
+    sqlite_joiner = " AS BLOB)), 0) + COALESCE(LENGTH(CAST("
     output_field = models.IntegerField()
 
     def as_sqlite(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
     ) -> tuple[str, tuple[str | int, ...]]:
-        # Before version 3.43, SQLite has no OCTET_LENGTH, and its LENGTH
-        # counts bytes only in a BLOB.
         return self.as_sql(
             compiler,
             connection,
-            template="COALESCE(LENGTH(CAST(%(expressions)s AS BLOB)), 0)",
-            arg_joiner=" AS BLOB)), 0) + COALESCE(LENGTH(CAST(",
+            template=self.sqlite_template,
+            arg_joiner=self.sqlite_joiner,
             **context,
         )
 
 
-class EncodedSize(models.Func):
+class EncodedSize(StoredSize):
     """The number of bytes of the values of text fields as JSON strings, in
     total.
 
@@ -200,15 +202,5 @@ class EncodedSize(models.Func):
 
     template = "OCTET_LENGTH(TO_JSON(%(expressions)s)::text)"
     arg_joiner = ")::text) + OCTET_LENGTH(TO_JSON("
-    output_field = models.IntegerField()
-
-    def as_sqlite(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
-    ) -> tuple[str, tuple[str | int, ...]]:
-        return self.as_sql(
-            compiler,
-            connection,
-            template="LENGTH(CAST(JSON_QUOTE(%(expressions)s) AS BLOB))",
-            arg_joiner=") AS BLOB)) + LENGTH(CAST(JSON_QUOTE(",
-            **context,
-        )
+    sqlite_template = "LENGTH(CAST(JSON_QUOTE(%(expressions)s) AS BLOB))"
+    sqlite_joiner = ") AS BLOB)) + LENGTH(CAST(JSON_QUOTE("

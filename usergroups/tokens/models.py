@@ -421,7 +421,7 @@ class TokenQuerySet(WritingQuerySet[T]):
 
 
 class TokenManager(WritingManager[T]):
-    """Issues and authenticates tokens."""
+    """Issues tokens, and finds them by their secrets."""
 
     def issue(self, **fields: Any) -> tuple[T, str]:
         """Create a token and return it with its secret, which is not stored.
@@ -462,13 +462,6 @@ class TokenManager(WritingManager[T]):
             self.model._base_manager.using(rows.db).bulk_create(tokens)
             announce(created, tokens, rows.db)
         return issued
-
-    def authenticate(self, secret: str) -> T | None:
-        """Return the active token with this secret, or None."""
-        token = self.with_secret(secret)
-        if token is None or not token.is_active:
-            return None
-        return token
 
     def with_secret(
         self, secret: str, large_owner_fields: tuple[str, ...] = ()

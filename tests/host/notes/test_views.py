@@ -87,15 +87,15 @@ def test_the_admin_issues_rotates_and_revokes_a_token_of_the_host(admin_client):
     model = "notes_reporttoken"
     issued = issue(admin_client, model, team=TeamFactory().pk, name="Warehouse")
     [secret] = secrets_on(issued)
-    token = ReportToken.objects.authenticate(secret)
+    token = ReportToken.objects.with_secret(secret)
     rotated = act(admin_client, model, "rotate", token, grace="0")
     [new_secret] = secrets_on(rotated)
-    successor = ReportToken.objects.authenticate(new_secret)
+    successor = ReportToken.objects.with_secret(new_secret)
     act(admin_client, model, "revoke", successor)
 
     assert (token.name, successor.name) == ("Warehouse", "Warehouse")
-    assert ReportToken.objects.authenticate(secret) is None
-    assert ReportToken.objects.authenticate(new_secret) is None
+    assert not ReportToken.objects.with_secret(secret).is_active
+    assert not ReportToken.objects.with_secret(new_secret).is_active
     page = admin_client.get(url(f"{model}_changelist")).content.decode()
     assert new_secret not in page
 

@@ -6,17 +6,14 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management.base import CommandParser
-from django.db import models, router
+from django.db import router
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from usergroups.admin_tools.fields import valid_values
-from usergroups.db.cascades import cascading_relations
 from usergroups.db.deletion_records import DeletionRecord
 from usergroups.deletion_log import oldest_recorded_time
 from usergroups.events import Event, first_key
 from usergroups.management.operator_command import OperatorCommand, days
-from usergroups.models import Team
 from usergroups.tokens.models import Token
 
 CHUNK = 1_000  # rows in a statement
@@ -41,8 +38,8 @@ class Command(OperatorCommand):
         "Deletes what is old: events of user groups and teams, those without an owner, "
         "such as deletions of user groups, refused lines of imports, tokens that "
         "expired or were revoked, and records of deletions that the API no longer "
-        "lists. Erases names and values in entries of Django's history that are old "
-        "or about deleted rows. Run it every day."
+        "lists. Erases names and values in old entries of Django's history. Run it "
+        "every day."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -71,7 +68,11 @@ class Command(OperatorCommand):
                 records = model._default_manager.all()
                 self.prune("deletions", older(records, oldest_recorded_time()))
         if apps.is_installed("django.contrib.admin"):
-            self.prune_log_entries(since["log_entries"])
+            entries = apps.get_model("admin", "LogEntry")._default_manager.filter(
+                action_time__lt=since["log_entries"]
+            )
+            named = entries.exclude(object_repr="", change_message="")
+            self.prune("log entries", named, erase_log_entries)
         self.stderr.write(self.describe_progress(), self.style.SUCCESS)
 
     def prune(
@@ -96,27 +97,6 @@ class Command(OperatorCommand):
             # index until it vacuums the table, and would read them again.
             rest = rest.filter(pk__gt=keys[-1])
 
-    def prune_log_entries(self, since: datetime) -> None:
-        """Erase old entries, and those about deleted rows, which may name an
-        owner that was deleted, such as those of a host project's admin.
-        """
-        old = named_log_entries().filter(action_time__lt=since)
-        self.prune("log entries", old, erase_log_entries)
-        content_types = apps.get_model("contenttypes", "ContentType")
-        newer = named_log_entries().filter(action_time__gte=since).order_by("pk")
-        for model in owned_models():
-            content_type = content_types.objects.get_for_model(model)
-            rows = model._base_manager.using(router.db_for_write(model))
-            rest = newer.filter(content_type=content_type)
-            while chunk := dict(rest.values_list("pk", "object_id")[:CHUNK]):
-                valid = valid_values(model._meta.pk, set(chunk.values()))
-                found = rows.filter(pk__in=valid).values_list("pk", flat=True)
-                existing = set(map(str, found))
-                gone = [pk for pk, key in chunk.items() if key not in existing]
-                entries = named_log_entries().filter(pk__in=gone)
-                self.prune("log entries", entries, erase_log_entries)
-                rest = rest.filter(pk__gt=max(chunk))
-
     def describe_progress(self) -> str:
         numbers = [f"{number:,} {name}" for name, number in self.numbers.items()]
         text = ", ".join(numbers)
@@ -127,15 +107,3 @@ class Command(OperatorCommand):
 def older(rows: QuerySet[Any], at: datetime) -> QuerySet[Any]:
     """Filter rows whose keys, of UUID version 7, are older."""
     return rows.filter(pk__lt=first_key(at))
-
-
-def named_log_entries() -> QuerySet[Any]:
-    """Return the entries of Django's history that have names or values."""
-    model = apps.get_model("admin", "LogEntry")
-    return model._default_manager.exclude(object_repr="", change_message="")
-
-
-def owned_models() -> list[type[models.Model]]:
-    """Return the models whose rows are deleted with a team."""
-    dependants = [relation.related_model for relation, _ in cascading_relations(Team)]
-    return list(dict.fromkeys([Team, *dependants]))
