@@ -38,7 +38,7 @@ from bookmarks.models import (
     Bookmark,
     Collection,
 )
-from bookmarks.querysets.bulk_writes import merge
+from bookmarks.querysets.merging import merge
 from bookmarks.querysets.unique_keys import NO_COLLECTION, UniqueKey
 from bookmarks.tags import MAX_TAG_LENGTH, MAX_TAGS, distinct
 from bookmarks.web_url import CONTROL_CHARACTER

@@ -12,7 +12,7 @@ from django.db.models import Q, Value
 from django.db.models.expressions import Combinable
 
 from bookmarks import letter_case
-from bookmarks.querysets.bulk_writes import LARGE_FIELDS
+from bookmarks.querysets.batch_writes import LARGE_FIELDS
 from usergroups.api.pagination import CREATED, UPDATED
 from usergroups.db.stored_json import StoredSize
 

@@ -23,7 +23,7 @@ from usergroups.db.bounded_reads import compare_positions, pages
 from usergroups.db.retry import retry_on_conflict
 from usergroups.models import UserGroup
 
-from .bulk_writes import BatchManager
+from .batch_writes import BatchManager
 from .unique_keys import rows_by_key
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from bookmarks import bookmark_errors, openapi, serializers
 from bookmarks.models import Bookmark, BookmarkFields, Collection
+from bookmarks.querysets.batch_writes import RELATIVE, Stored
 from bookmarks.querysets.bookmarks import TooManyFound
-from bookmarks.querysets.bulk_writes import RELATIVE, Stored
 from usergroups.api.batches import Result
 from usergroups.api.parsers import BatchParser
 from usergroups.api.serializers import Validated

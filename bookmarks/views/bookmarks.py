@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_view
 from bookmarks import openapi, serializers
 from bookmarks.deletion_log import Deletion
 from bookmarks.models import Bookmark
-from bookmarks.querysets.bulk_writes import SIZE
+from bookmarks.querysets.batch_writes import SIZE
 from bookmarks.search import WITHOUT_INDEX, searched_size
 from usergroups.api.pagination import KeysetPagination
 from usergroups.api.requests import APIRequest

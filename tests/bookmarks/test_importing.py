@@ -14,7 +14,7 @@ from bookmarks import imports, web_url
 from bookmarks.files.dates import parse_date
 from bookmarks.files.records import CollectionRecord, InvalidRecord, Record
 from bookmarks.models import Bookmark, Collection
-from bookmarks.querysets import bulk_writes
+from bookmarks.querysets import row_writes
 from tests.bookmarks.factories import BookmarkFactory, CollectionFactory
 from tests.bookmarks.imports import chunks_of_two, imported, refusals  # noqa: F401
 from tests.clock import Clock
@@ -332,7 +332,7 @@ def test_a_large_update_analyses_an_outdated_table_once(
     user_group, monkeypatch, number, allowed, analyses
 ):
     monkeypatch.setattr(imports, "ROWS_PER_TRANSACTION", 1)
-    monkeypatch.setattr(bulk_writes, "MAX_MISSED", allowed)
+    monkeypatch.setattr(row_writes, "MAX_MISSED", allowed)
     records = [Record(n, f"{URL}{n}") for n in range(number)]
 
     statements = queries_of(lambda: update(user_group, *records))

@@ -19,7 +19,7 @@ from django.utils import timezone
 from bookmarks import exports
 from bookmarks.files import Record
 from bookmarks.models import AccessToken, Bookmark, Collection
-from bookmarks.querysets import bulk_writes
+from bookmarks.querysets import batch_writes
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,
@@ -433,7 +433,7 @@ def test_statements_with_keys_read_an_owner_once_with_old_statistics(
     to find those with the keys. If it looked up each key by itself, it might
     read all of them for each key.
     """
-    monkeypatch.setattr(bulk_writes, "MAX_UNMEASURED", 1)
+    monkeypatch.setattr(batch_writes, "MAX_UNMEASURED", 1)
     other = UserGroupFactory()
     fill_owner(other, others)
     with connection.cursor() as cursor:

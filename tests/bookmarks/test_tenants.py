@@ -12,7 +12,7 @@ from bookmarks.import_report import Report
 from bookmarks.imports import store
 from bookmarks.models import AccessToken, Bookmark, Collection
 from bookmarks.owned_rows import Duplicate
-from bookmarks.querysets import bulk_writes
+from bookmarks.querysets import batch_writes
 from tests.bookmarks.factories import (
     AccessTokenFactory,
     BookmarkFactory,
@@ -225,7 +225,7 @@ def test_only_duplicates_are_read_when_a_collection_is_deleted(user_group):
 
 def test_statements_about_some_bookmarks_name_them(user_group, monkeypatch):
     """Otherwise they would read, or lock, all bookmarks of the user group."""
-    monkeypatch.setattr(bulk_writes, "MAX_UNMEASURED", 0)
+    monkeypatch.setattr(batch_writes, "MAX_UNMEASURED", 0)
     [key] = keys = [BookmarkFactory(user_group=user_group).pk]
     bookmarks = Bookmark.objects
 
@@ -268,7 +268,7 @@ def test_several_bookmarks_of_another_group_are_neither_moved_nor_deleted(
 def test_the_estimated_size_of_a_batch_is_that_of_the_groups_own_bookmarks(
     user_group, other_group, monkeypatch
 ):
-    monkeypatch.setattr(bulk_writes, "MAX_UNMEASURED", 1)
+    monkeypatch.setattr(batch_writes, "MAX_UNMEASURED", 1)
     own = BookmarkFactory(user_group=user_group, note="x" * 100)
     of_other = BookmarkFactory(user_group=other_group, note="y" * 1000)
     by_ids = partial(Bookmark.objects.estimate_move_size, user_group)

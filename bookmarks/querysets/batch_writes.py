@@ -1,20 +1,17 @@
-"""Writes of many bookmarks at once."""
+"""Batches: bookmarks that are moved, added or updated together."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
-from operator import itemgetter
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connections
-from django.db.models import Count, Q
+from django.db import IntegrityError
 from django.utils import timezone
 
 from bookmarks.owned_rows import Duplicate, parse_public_id
-from bookmarks.tags import MAX_TAGS, changed_tags, distinct
-from usergroups import signals
-from usergroups.db.announcements import announce, announce_update
+from bookmarks.tags import changed_tags
+from usergroups.db.announcements import announce_update
 from usergroups.db.bounded_reads import require_small_results, size_of_results
 from usergroups.db.outcomes import valid_items, with_outcomes
 from usergroups.db.retry import ConflictingWrite, retry_on_conflict
@@ -22,15 +19,10 @@ from usergroups.db.stored_json import EncodedSize
 from usergroups.db.versions import Modified, require_version
 from usergroups.models import UserGroup
 
-from .statements import insert_rows, row_of
-from .unique_keys import (
-    NO_COLLECTION,
-    Row,
-    UniqueKey,
-    UniqueKeyManager,
-    rows_by_key,
-    unique_key_of_row,
-)
+from .merging import MergingManager
+from .row_writes import Changes
+from .statements import row_of
+from .unique_keys import NO_COLLECTION, UniqueKey
 
 if TYPE_CHECKING:
     from bookmarks.models import Bookmark, BookmarkFields, Collection
@@ -54,19 +46,6 @@ RELATIVE = {"if_match", "tags_add", "tags_remove"}
 UPDATABLE = ("title", "tags", "note")
 """The fields of existing bookmarks that a batch may update."""
 
-MAX_MISSED = 20_000
-"""The number of changes since PostgreSQL analyzed the table.
-
-If its statistics miss a user group, each list of keys reads all rows of the
-group: 5,000 in 2 ms.
-"""
-
-MAX_MERGED = 500
-"""The number of URLs whose duplicates are read at a time."""
-
-Changes: TypeAlias = Mapping[str, Any]
-"""New values of a bookmark, by the names of their fields."""
-
 Moved: TypeAlias = tuple["Bookmark | Duplicate | None", bool]
 """What a move did for an id: the bookmark after the move, a Duplicate if
 another bookmark with its URL is in the collection, or None if there is no such
@@ -83,7 +62,7 @@ class Stored(NamedTuple):
     """Whether the bookmark was created or changed."""
 
 
-class BatchManager(UniqueKeyManager):
+class BatchManager(MergingManager):
     """Moves, adds and updates many bookmarks of a user group at once."""
 
     def estimate_move_size(
@@ -344,148 +323,6 @@ class BatchManager(UniqueKeyManager):
             stored[key] = self._instance(user_group, row)
         return stored, changed
 
-    def insert_new(self, user_group: UserGroup, rows: Sequence[Row]) -> set[UUID]:
-        """Insert the rows whose unique keys no bookmark of the user group has,
-        announce the new bookmarks, and return their ids.
-
-        Call this in a transaction, unless there is only one row.
-        """
-        inserted = insert_rows(self, user_group, rows)
-        if signals.created.has_listeners(self.model):
-            created = [row for row in rows if row["id"] in inserted]
-            bookmarks = [self._instance(user_group, row) for row in created]
-            announce(signals.created, bookmarks, self.db)
-        return inserted
-
-    def _instance(self, user_group: UserGroup, row: Row) -> "Bookmark":
-        """Return the stored bookmark of a row."""
-        return self._saved(self.model(user_group=user_group, **row))
-
-    def _saved(self, bookmark: "Bookmark") -> "Bookmark":
-        """Return the bookmark in the state of one that Django has saved."""
-        bookmark._state.adding = False
-        bookmark._state.db = self.db
-        return bookmark
-
-    def update_by_unique_key(
-        self, user_group: UserGroup, wanted: Mapping[UniqueKey, Changes]
-    ) -> tuple[set[UniqueKey], int, int]:
-        """Update the user group's bookmarks with these unique keys to the
-        values that ``wanted`` has for each. Add its tags to those of the
-        bookmark, and do not replace a note.
-
-        Return the keys that bookmarks have, the number of bookmarks that
-        changed, and of tags that were not added because a bookmark has at most
-        MAX_TAGS. Call this in a transaction.
-        """
-        existing = self.find_by_unique_keys(user_group, wanted, lock=True)
-        merged = {}
-        dropped_tags = 0
-        for key, row in existing.items():
-            merged[key], dropped = merge(row, wanted[key])
-            dropped_tags += dropped
-        changed = self._update_locked(user_group, existing, merged)
-        return set(existing), len(changed), dropped_tags
-
-    def analyze_if_outdated(self) -> None:
-        """Update PostgreSQL's statistics if they miss more than MAX_MISSED
-        changes, unless a vacuum runs.
-
-        This reads a sample of fixed size, in one to two seconds.
-        """
-        connection = connections[self.db]
-        if connection.vendor != "postgresql":
-            return
-        table = connection.ops.quote_name(self.model._meta.db_table)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_stat_get_mod_since_analyze(%s::regclass)", [table]
-            )
-            [(missed,)] = cursor.fetchall()
-            if missed > MAX_MISSED:
-                cursor.execute(f"ANALYZE (SKIP_LOCKED) {table}")
-
-    def move_out_of(self, user_group: UserGroup, collections: Sequence[UUID]) -> None:
-        """Move all bookmarks of the user group's collections with these keys
-        out of their collections, which are deleted.
-
-        Where bookmarks become duplicates, the oldest stays. It gets the first
-        of the other titles and of the other notes if it has none, and the tags
-        of all. The others are deleted. Call this in a transaction.
-        """
-        bookmarks = self.filter(user_group=user_group)
-        inside = bookmarks.filter(collection__in=collections)
-        together = bookmarks.filter(Q(collection__in=collections) | Q(collection=None))
-        digests = {bytes(each) for each in inside.values_list("url_digest", flat=True)}
-        # All transactions lock bookmarks in the same order.
-        in_order = sorted(digests)
-        for start in range(0, len(in_order), MAX_MERGED):
-            chunk = in_order[start : start + MAX_MERGED]
-            # Not with a subquery: if PostgreSQL's statistics miss the user group,
-            # it would read all bookmarks of the group for each inside.
-            by_url = together.filter(url_digest__in=chunk).values("url_digest")
-            repeated = by_url.alias(number=Count("pk")).filter(number__gt=1)
-            shared = list(repeated.values_list("url_digest", flat=True))
-            rows = together.filter(url_digest__in=shared)
-            to_merge = rows.select_for_update().order_by("pk")
-            self._merge_duplicates(user_group, rows_by_key(to_merge))
-        released: list[Bookmark] = []
-        if signals.updated.has_listeners(self.model):
-            released = list(inside.select_for_update().order_by("pk"))
-        now = timezone.now()
-        inside.update(collection=None, updated_at=now)
-        for bookmark in released:
-            bookmark.collection = None
-            bookmark.updated_at = now
-        announce_update(released, self.db, ["collection"])
-
-    def _merge_duplicates(
-        self, user_group: UserGroup, locked: Mapping[UniqueKey, Row]
-    ) -> None:
-        """Keep the oldest of the locked bookmarks with the same URL, and delete
-        the others.
-        """
-        by_digest: dict[bytes, list[Row]] = defaultdict(list)
-        for row in sorted(locked.values(), key=itemgetter("created_at", "id")):
-            by_digest[bytes(row["url_digest"])].append(row)
-        wanted: dict[UniqueKey, Changes] = {}
-        deleted: list[UUID] = []
-        for oldest, *others in by_digest.values():
-            wanted[unique_key_of_row(oldest)] = with_duplicates(oldest, others)
-            deleted += [other["id"] for other in others]
-        of_group = self.get_queryset().filter(user_group=user_group, pk__in=deleted)
-        of_group._delete()
-        self._update_locked(user_group, locked, wanted)
-
-    def _update_locked(
-        self,
-        user_group: UserGroup,
-        locked: Mapping[UniqueKey, Row],
-        wanted: Mapping[UniqueKey, Changes],
-    ) -> set[UniqueKey]:
-        """Update those locked bookmarks and their rows for which ``wanted`` has
-        other values, and return their keys.
-        """
-        now = timezone.now()
-        changed = set()
-        # One signal announces the bookmarks of which the same fields change.
-        by_names: dict[frozenset[str], list[Row]] = defaultdict(list)
-        for key, values in wanted.items():
-            if key not in locked:
-                continue
-            row = locked[key]
-            new = {name for name, value in values.items() if row[name] != value}
-            if new:
-                row.update(values, updated_at=now)
-                by_names[frozenset(new)].append(row)
-                changed.add(key)
-        for names, rows in by_names.items():
-            insert_rows(self, user_group, rows, [*sorted(names), "updated_at"])
-            if signals.updated.has_listeners(self.model):
-                bookmarks = [self._instance(user_group, row) for row in rows]
-                announce_update(bookmarks, self.db, names)
-        return changed
-
 
 def with_tags(item: Mapping[str, Any], current: Sequence[str]) -> dict[str, Any]:
     """Replace ``tags_add`` and ``tags_remove``, if the item has them, by the
@@ -499,34 +336,3 @@ def with_tags(item: Mapping[str, Any], current: Sequence[str]) -> dict[str, Any]
     if added is not None or removed is not None:
         values["tags"] = changed_tags(current, added or (), removed or ())
     return values
-
-
-def with_duplicates(kept: Row, others: Iterable[Row]) -> Row:
-    """Return the title, the tags and the note of a bookmark that takes over
-    what it lacks from its duplicates.
-    """
-    merged = {name: kept[name] for name in UPDATABLE}
-    for other in others:
-        values = {name: other[name] for name in UPDATABLE}
-        changes, _dropped = merge(merged, values, keep=("title", "note"))
-        merged |= changes
-    return merged
-
-
-def merge(
-    current: Changes, values: Changes, keep: Sequence[str] = ("note",)
-) -> tuple[Row, int]:
-    """Return the values with ``current`` tags before the tags, and without the
-    texts named ``keep`` that there are already. Also return the number of tags
-    after MAX_TAGS, which are dropped.
-    """
-    merged = dict(values)
-    dropped_tags = 0
-    if "tags" in merged:
-        tags = distinct([*current["tags"], *merged["tags"]])
-        merged["tags"] = tags[:MAX_TAGS]
-        dropped_tags = len(tags[MAX_TAGS:])
-    for name in keep:
-        if current[name]:
-            merged.pop(name, None)
-    return merged, dropped_tags
