@@ -5,7 +5,6 @@ that clients treat as opaque text.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Self, TypeVar
 from uuid import UUID
 
@@ -23,7 +22,7 @@ from usergroups.db.versions import Versions
 from usergroups.events import Event, Kind, keys_text, record_events
 from usergroups.models import UserGroup
 
-from .deletion_log import Deletion
+from .deleted_bookmarks import Deletion
 
 M = TypeVar("M", bound="PublicIdModel")
 
@@ -84,20 +83,9 @@ class PublicIdModel(DatedModel):
 
 
 class PublicIdQuerySet(WritingQuerySet[M]):
-    """Records the deletions of rows of user groups."""
+    """Deletes rows of user groups, and records their deletions."""
 
-    recorded_fields = ("user_group",)
-
-    def record_deletions(self, rows: Sequence[M], now: datetime) -> None:
-        Deletion.objects.using(self.db).bulk_create(
-            Deletion(
-                user_group_id=row.user_group_id,
-                object_type=str(row._meta.model_name),
-                object_id=row.pk,
-                deleted_at=now,
-            )
-            for row in rows
-        )
+    deletion_record = Deletion
 
     def delete(self) -> tuple[int, dict[str, int]]:
         rows = self.for_write()

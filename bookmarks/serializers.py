@@ -56,7 +56,7 @@ from usergroups.tokens.serializers import (
 
 from . import web_url
 from .bookmark_errors import IN_FUTURE, NO_SUCH_COLLECTION
-from .deletion_log import Deletion
+from .deleted_bookmarks import Deletion
 from .files import EXPORT_FORMATS, FORMATS
 from .models import (
     MAX_COLLECTION_NAME_LENGTH,

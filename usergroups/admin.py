@@ -27,7 +27,7 @@ from .admin_tools.lists import ListFilters
 from .admin_tools.operator_admin import OperatorAdmin
 from .admin_tools.related_lists import RelatedLists
 from .db.deletion_records import DeletionRecord
-from .deletion_log import UserGroupDeletion
+from .deleted_user_groups import UserGroupDeletion
 from .events import Event, Kind
 from .models import USER_GROUP_TOKEN_PREFIX, ApiToken, Team, UserGroup
 from .serializers import UserGroupUpdateSerializer

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, cast
 
 from django.db import models
@@ -21,7 +20,7 @@ from .db.querysets import WritingManager, WritingQuerySet
 from .db.retry import retry_on_conflict
 from .db.stored_json import StoredSize
 from .db.versions import Modified, Versions, require_version
-from .deletion_log import UserGroupDeletion
+from .deleted_user_groups import UserGroupDeletion
 from .events import Event, Kind, events_about, keys_text, record_events
 
 if TYPE_CHECKING:
@@ -87,23 +86,10 @@ class ErasingQuerySet(WritingQuerySet[M]):
 
 
 class UserGroupQuerySet(ErasingQuerySet["UserGroup"]):
-    """Records the deletions of user groups."""
+    """Deletes and upserts user groups."""
 
-    recorded_fields = ("team", "environment", "provided_id")
+    deletion_record = UserGroupDeletion
     event_lookups = ("user_group",)
-
-    def record_deletions(self, rows: Sequence["UserGroup"], now: datetime) -> None:
-        # The deletion of a team does not call this. No API token is left that
-        # could read the records.
-        UserGroupDeletion.objects.using(self.db).bulk_create(
-            UserGroupDeletion(
-                team_id=group.team_id,
-                environment=group.environment,
-                provided_id=group.provided_id,
-                deleted_at=now,
-            )
-            for group in rows
-        )
 
     def _delete_together(self) -> set[str]:
         """Delete the groups, and return their ids.

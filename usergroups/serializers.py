@@ -34,7 +34,7 @@ from .api.serializers import (
     Validated,
     open_enumeration,
 )
-from .deletion_log import UserGroupDeletion, oldest_recorded_time
+from .deleted_user_groups import UserGroupDeletion, oldest_recorded_time
 from .models import (
     MAX_DATA_SOURCE_LENGTH,
     MAX_ID_LENGTH,

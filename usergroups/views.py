@@ -26,7 +26,7 @@ from .authentication import ApiTokenAuthentication
 from .db.cascades import TooManyDependants
 from .db.stored_json import StoredSize
 from .db.versions import Modified
-from .deletion_log import UserGroupDeletion
+from .deleted_user_groups import UserGroupDeletion
 from .models import ApiToken, UserGroup
 from .querysets import LARGE_FIELDS, Upserted, UserGroupQuerySet
 from .tokens.views import RotateTokenView, TokenView

@@ -8,7 +8,7 @@ from django.db import router
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from bookmarks.deletion_log import Deletion
+from bookmarks.deleted_bookmarks import Deletion
 from bookmarks.owned_rows import parse_public_id
 from usergroups.admin_tools.autocomplete import AutocompleteFilter
 from usergroups.admin_tools.cells import two_lines

@@ -7,7 +7,7 @@ from django.db.models.expressions import Combinable
 from drf_spectacular.utils import extend_schema_view
 
 from bookmarks import openapi, serializers
-from bookmarks.deletion_log import Deletion
+from bookmarks.deleted_bookmarks import Deletion
 from bookmarks.models import Bookmark
 from bookmarks.querysets.batch_writes import SIZE
 from bookmarks.search import WITHOUT_INDEX, searched_size

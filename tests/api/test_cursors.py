@@ -16,7 +16,7 @@ from tests.bookmarks.factories import (
 from tests.cursors import cursor_text
 from tests.operations import OPERATIONS, caller
 from tests.usergroups.factories import UserGroupFactory
-from usergroups.deletion_log import UserGroupDeletion
+from usergroups.deleted_user_groups import UserGroupDeletion
 
 TIME = "2026-01-01T00:00:00+00:00"
 ID = "01930e7a-5b5c-7c42-9f8e-3a1d5b0c7e21"

@@ -4,7 +4,7 @@ import factory
 from factory.django import DjangoModelFactory
 from uuid_utils.compat import uuid7
 
-from bookmarks.deletion_log import Deletion
+from bookmarks.deleted_bookmarks import Deletion
 from bookmarks.testing import AccessTokenFactory, BookmarkFactory, CollectionFactory
 from usergroups.testing import UserGroupFactory
 

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
-from bookmarks.deletion_log import Deletion
+from bookmarks.deleted_bookmarks import Deletion
 from bookmarks.files.records import Record
 from bookmarks.models import Bookmark, Collection
 from tests.admin import actions
@@ -21,7 +21,7 @@ from tests.bookmarks.factories import (
 )
 from tests.bookmarks.imports import imported
 from tests.usergroups.factories import ApiTokenFactory, UserGroupFactory
-from usergroups.deletion_log import UserGroupDeletion
+from usergroups.deleted_user_groups import UserGroupDeletion
 from usergroups.models import UserGroup
 
 URL = "https://example.com/"

@@ -8,12 +8,12 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
-from bookmarks.deletion_log import Deletion
+from bookmarks.deleted_bookmarks import Deletion
 from bookmarks.models import AccessToken
 from tests.bookmarks.factories import AccessTokenFactory
 from tests.queries import queries_of
 from tests.usergroups.factories import ApiTokenFactory, TeamFactory, store_tokens
-from usergroups.deletion_log import UserGroupDeletion
+from usergroups.deleted_user_groups import UserGroupDeletion
 from usergroups.events import Event, first_key
 from usergroups.models import ApiToken
 

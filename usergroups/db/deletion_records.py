@@ -1,7 +1,11 @@
 """Records of deletions, from which clients learn what no longer exists.
 
-``WritingQuerySet.record_deletions`` writes them, in each way to delete.
+``WritingQuerySet.record_deletions`` writes them, in each way to delete. The
+modules ``deleted_user_groups`` and ``deleted_bookmarks`` have the models.
 """
+
+from datetime import datetime
+from typing import Any, ClassVar, Self
 
 from django.db import models
 from uuid_utils.compat import uuid7
@@ -15,11 +19,20 @@ class DeletionRecord(models.Model):
     from a backup, and then be deleted a second time.
     """
 
+    copied: ClassVar[tuple[str, ...]]
+    """The columns that the record copies from the deleted row."""
+
     id = models.UUIDField("ID", primary_key=True, default=uuid7, editable=False)
     deleted_at = models.DateTimeField(editable=False)
 
     class Meta:
         abstract = True
+
+    @classmethod
+    def of(cls, row: Any, now: datetime) -> Self:
+        """Return the record, which is not saved, of a row that is deleted."""
+        copies = {name: getattr(row, name) for name in cls.copied}
+        return cls(deleted_at=now, **copies)
 
     @property
     def owner(self) -> models.Model:

@@ -31,8 +31,8 @@ M = TypeVar("M", bound=models.Model)
 class WritingQuerySet(models.QuerySet[M]):
     """A queryset with methods that write and announce what they have written."""
 
-    recorded_fields: Sequence[str] = ()
-    """The fields that ``record_deletions`` reads, if deletions are recorded."""
+    deletion_record: type[DeletionRecord] | None = None
+    """The model of the records of deleted rows, if deletions are recorded."""
 
     @property
     def db_for_write(self) -> str:
@@ -79,8 +79,8 @@ class WritingQuerySet(models.QuerySet[M]):
     def _delete(self) -> tuple[int, dict[str, int]]:
         """Do what ``delete()`` does, in the current transaction and database."""
         is_announced = deleted.has_listeners(self.model)
-        is_recorded = bool(self.recorded_fields)
-        if not (is_announced or is_recorded or reverse_relations(self.model)):
+        record = self.deletion_record
+        if not (is_announced or record or reverse_relations(self.model)):
             return super().delete()
         rows = self.select_related(None).prefetch_related(None)
         rows = rows.defer(None).order_by("pk")
@@ -93,7 +93,8 @@ class WritingQuerySet(models.QuerySet[M]):
         # waits, and then fails.
         to_lock = rows.select_for_update()
         if not is_announced:
-            to_lock = to_lock.only("pk", *self.recorded_fields)
+            copied = record.copied if record else ()
+            to_lock = to_lock.only("pk", *copied)
         locked = list(to_lock)
         announce(deleted, locked, self.db)
         keys = [row.pk for row in locked]
@@ -101,8 +102,7 @@ class WritingQuerySet(models.QuerySet[M]):
         now = timezone.now()
         counts = Counter[str]()
         for start in range(0, len(keys), DELETED_AT_ONCE):
-            if is_recorded:
-                self.record_deletions(locked[start : start + DELETED_AT_ONCE], now)
+            self.record_deletions(locked[start : start + DELETED_AT_ONCE], now)
             keys_of_chunk = keys[start : start + DELETED_AT_ONCE]
             chunk = rows.filter(pk__in=keys_of_chunk)
             # Django's own delete()
@@ -113,9 +113,12 @@ class WritingQuerySet(models.QuerySet[M]):
         return counts.total(), dict(counts)
 
     def record_deletions(self, rows: Sequence[M], now: datetime) -> None:
-        """Insert a DeletionRecord for each of these rows, in the transaction
-        that deletes them. By default, deletions are not recorded.
+        """Insert the records of these rows, if deletions are recorded, in the
+        transaction that deletes them.
         """
+        if self.deletion_record is not None:
+            records = [self.deletion_record.of(row, now) for row in rows]
+            self.deletion_record._base_manager.using(self.db).bulk_create(records)
 
     def prepare_deletion(self, keys: Sequence[object]) -> None:
         """Do what must precede the deletion of the rows with these keys, such

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from usergroups.db.deletion_records import DeletionRecord
-from usergroups.deletion_log import oldest_recorded_time
+from usergroups.deleted_user_groups import oldest_recorded_time
 from usergroups.events import Event, first_key
 from usergroups.management.operator_command import OperatorCommand, days
 from usergroups.tokens.models import Token

@@ -1,6 +1,7 @@
-"""Records of deleted bookmarks and collections, which
-``PublicIdQuerySet.record_deletions`` writes.
-"""
+"""The records of deleted bookmarks and collections."""
+
+from datetime import datetime
+from typing import Any, Self
 
 from django.db import models
 
@@ -10,6 +11,8 @@ from usergroups.models import UserGroup
 
 class Deletion(DeletionRecord):
     """Records that a bookmark or a collection of a user group was deleted."""
+
+    copied = ("user_group_id",)
 
     user_group = models.ForeignKey(
         UserGroup, models.CASCADE, related_name="+", db_index=False
@@ -29,6 +32,13 @@ class Deletion(DeletionRecord):
 
     def __str__(self) -> str:
         return str(self.object_id)
+
+    @classmethod
+    def of(cls, row: Any, now: datetime) -> Self:
+        record = super().of(row, now)
+        record.object_type = row._meta.model_name
+        record.object_id = row.pk
+        return record
 
     @property
     def owner(self) -> models.Model:
