@@ -43,7 +43,7 @@ def other_group(user_group):
         (Bookmark, ["delete_by_ids", "move_by_ids", "find_by_unique_key"]),
         (Collection, ["find_by_id", "update_by_id"]),
         (UserGroup, ["get_or_add", "update_by_provided_id", "rotate_token"]),
-        (ApiToken, ["issue", "issue_for_each", "authenticate"]),
+        (ApiToken, ["issue", "issue_for_each", "with_secret"]),
     ],
 )
 def test_only_the_manager_of_a_model_has_the_methods_that_take_an_owner(model, names):
