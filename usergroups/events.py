@@ -115,6 +115,7 @@ def first_key(at: datetime) -> UUID:
     """Return a key that is lower than all keys, of UUID version 7, since this
     time.
     """
+    # The first 48 of the 128 bits of such a key are its time.
     milliseconds = int(at.timestamp() * 1_000)
     return UUID(int=milliseconds << 80)
 

@@ -180,6 +180,7 @@ class EventAdmin(OperatorListAdmin[Event]):
         models = visible_models(self.admin_site, request)
         labels = [model._meta.label_lower for model in models]
         events = events.filter(model__in=labels).defer(*LARGE_FIELDS)
+        # A description shows one key. The others may be many.
         return events.annotate(
             first_keys=Left("keys", 300), has_refused_lines=~Q(refused_lines="")
         )
