@@ -54,6 +54,9 @@ logger = logging.getLogger(__name__)
 MAX_MEMORY = 1024 * 1024  # bytes; a larger file is kept on the disk
 
 ROWS_PER_TRANSACTION = 1000
+# Records that cannot be stored. A ZIP of 4 kB may contain millions of them, and
+# a short one takes up to ten times the time of as many bytes of an ordinary file.
+MAX_REFUSED = 100_000
 # Empty collections that are held back until there is a bookmark.
 MAX_HELD = 10_000
 
@@ -132,11 +135,12 @@ def store(
     interrupted import can be run again from the start.
 
     If another transaction deletes a collection that the file names, it is
-    created again. The import ends where the file is damaged, or at the deadline,
-    even if a reader loops, and ``report.error`` is the reason. Raises
-    ValidationError if ``collection`` belongs to another user group, and
-    IntegrityError if either is deleted. What was stored before an error remains
-    stored. An event of the user group tells what was imported.
+    created again. The import ends where the file is damaged, after MAX_REFUSED
+    refused records, or at the deadline, even if a reader loops, and
+    ``report.error`` is the reason. Raises ValidationError if ``collection``
+    belongs to another user group, and IntegrityError if either is deleted. What
+    was stored before an error remains stored. An event of the user group tells
+    what was imported.
     """
     Bookmark(user_group=user_group, collection=collection).clean()
     using = router.db_for_write(Bookmark)
@@ -246,8 +250,8 @@ def valid_rows(
 
     Without ``with_collections``, the collections that the records name are
     ignored. Empty collections come after the first bookmark, or at the end of a
-    file that has nothing else. The rows end, and the report says why, where the
-    file cannot be read.
+    file that has nothing else. The rows end, and the report says why, after too
+    many refused records, or where the file cannot be read.
     """
     validators = host_validators()
     has_bookmarks = False
@@ -259,7 +263,15 @@ def valid_rows(
                 row = _row(record, report, with_collections, validators)
             except ValueError as error:
                 report.refuse(record, error.args[0])
-                continue
+                if report.refused < MAX_REFUSED:
+                    continue
+                problem = gettext_noop(
+                    "The import was stopped at line %(line)s (in a JSON file, bookmark "
+                    "%(line)s), because %(max)s records were refused.",
+                    line=record.line,
+                    max=MAX_REFUSED,
+                )
+                raise UnreadableFile(problem) from None
             held.append(row)
             if row.values or len(held) > MAX_HELD:
                 has_bookmarks = True

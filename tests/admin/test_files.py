@@ -203,7 +203,7 @@ def test_the_file_in_a_zip_is_imported(imported):
     ],
     ids=["two files", "cut", "binary", "empty", "format", "encoding"],
 )
-def test_a_file_that_cannot_be_read_is_an_error_of_the_form(
+def test_a_file_that_cannot_be_read_is_refused(
     imported, name, content, fields, problem
 ):
     assert problem in imported(content, name, **fields)

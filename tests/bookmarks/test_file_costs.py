@@ -28,13 +28,16 @@ def content(beginning, part, size):
 
 
 def folders_in_a_circle():
-    """Return bookmarks in lists that refer to one another, with long names."""
-    number = 100
+    """Return bookmarks in lists that refer to one another, with long names.
+
+    There are more lists than levels of Python's stack that may be used.
+    """
+    number = 2000
     lists = [
-        {"id": str(n), "name": "/ " * 1000, "parentId": str((n + 1) % number)}
+        {"id": str(n), "name": "/ " * 100, "parentId": str((n + 1) % number)}
         for n in range(number)
     ]
-    bookmark = {"url": "http://a.example/", "lists": [str(n) for n in range(number)]}
+    bookmark = {"url": "http://a.example/", "lists": [str(n) for n in range(100)]}
     return json.dumps({"lists": lists, "bookmarks": [bookmark] * 500})
 
 

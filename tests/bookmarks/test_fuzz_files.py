@@ -73,7 +73,7 @@ def refusals_of(records):
 
 @pytest.mark.parametrize("name", VALID)
 @settings(
-    max_examples=300, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=100, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 # most often None
 @given(

@@ -577,3 +577,16 @@ def test_the_place_where_an_import_stopped_is_never_0(user_group):
     report = imported(user_group, [folder], deadline=Deadline(0))
 
     assert report.stopped_at == 1
+
+
+def test_an_import_ends_after_too_many_refused_records(user_group, monkeypatch):
+    monkeypatch.setattr(imports, "MAX_REFUSED", 3)
+    invalid = [InvalidRecord(n, "Not CSV.") for n in range(2, 9)]
+
+    report = imported(user_group, [Record(1, URL), *invalid])
+
+    assert (report.created, report.refused) == (1, 3)
+    assert report.error == (
+        "The import was stopped at line 4 (in a JSON file, bookmark 4), because 3 "
+        "records were refused."
+    )

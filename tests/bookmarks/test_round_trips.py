@@ -81,11 +81,11 @@ name_and_size = st.tuples(
 
 
 @pytest.mark.parametrize("file_format", EXPORT_FORMATS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    collections=st.lists(name_and_size, max_size=6, unique_by=lambda pair: pair[0]),
-    rows_per_page=st.integers(1, 4),
-    rows_per_transaction=st.integers(1, 4),
+    collections=st.lists(name_and_size, max_size=4, unique_by=lambda pair: pair[0]),
+    rows_per_page=st.integers(1, 3),
+    rows_per_transaction=st.integers(1, 3),
 )
 def test_a_round_trip_keeps_the_order_of_collections_and_bookmarks(
     db, file_format, collections, rows_per_page, rows_per_transaction
@@ -115,7 +115,7 @@ moments = st.datetimes(timezones=st.just(UTC)).filter(
 
 
 @pytest.mark.parametrize("file_format", EXPORT_FORMATS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     values=st.fixed_dictionaries(
         {
