@@ -52,8 +52,11 @@ def _parse_text(text: str) -> datetime:
     if text[:1].isalpha():
         time = _parse_words(text)
     else:
-        iso = text.removesuffix(" UTC").replace("/", "-")
-        time = datetime.fromisoformat(iso)
+        try:
+            iso = text.removesuffix(" UTC").replace("/", "-")
+            time = datetime.fromisoformat(iso)
+        except ValueError:
+            return _parse_number(float(text))
     if time.tzinfo is None:
         return time.replace(tzinfo=UTC)
     return time.astimezone(UTC)

@@ -501,6 +501,7 @@ def test_dates_are_read(text):
         ("2023/11/14 22:13", TIME.replace(second=0)),
         ("Wed, 15 Nov 2023 01:13:20 +0300", TIME),
         (1700000000123, TIME.replace(microsecond=123000)),
+        ("1700000000.25", TIME.replace(microsecond=250000)),
         ("1700000000123456", TIME.replace(microsecond=123456)),
         (13344473600123457, TIME.replace(microsecond=123457)),
     ],
