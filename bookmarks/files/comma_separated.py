@@ -160,8 +160,8 @@ def read(text: TextIO) -> Iterator[FileRecord]:
 
 def _restored(cells: list[str]) -> list[JsonValue]:
     """Return the values that ``write`` has written as these cells."""
-    # Most cells have no apostrophe. Without this question, the import of a row
-    # takes 8 % more time.
+    # Most cells have no apostrophe. Without this question, a row takes at least a
+    # quarter more time to read and validate.
     restored = [
         ESCAPED_FORMULA.sub("", cell) if "'" in cell else cell for cell in cells
     ]

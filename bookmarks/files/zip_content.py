@@ -2,6 +2,7 @@
 
 import zlib
 from collections import deque
+from errno import EINVAL
 from typing import BinaryIO, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -46,7 +47,11 @@ def open_content(
         return file, name
     try:
         return _unzipped(file, limit)
-    except DAMAGED_ZIP_ERRORS:
+    except DAMAGED_ZIP_ERRORS as error:
+        # A damaged ZIP may name an offset to which a file cannot seek. Other
+        # errors of the system are those of the disk.
+        if isinstance(error, OSError) and error.errno != EINVAL:
+            raise
         problem = gettext_noop("The ZIP is damaged or encrypted.")
         raise UnreadableFile(problem) from None
 

@@ -3,6 +3,7 @@
 import io
 import json
 from contextlib import ExitStack
+from errno import EIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -12,7 +13,7 @@ from django.db import DatabaseError, OperationalError
 from django.urls import reverse
 
 from bookmarks.exports import load
-from bookmarks.files import FORMATS_BY_TYPE
+from bookmarks.files import FORMATS_BY_TYPE, zip_content
 from bookmarks.models import Bookmark, Collection
 from tests.answers import error_code, errors
 from tests.bookmarks.factories import (
@@ -331,6 +332,14 @@ def test_a_body_that_cannot_be_stored_is_a_503(send, settings):
     settings.FILE_UPLOAD_TEMP_DIR = "/dev/null"
 
     assert error_code(send(LINE.ljust(2**20 + 1)), 503) == "service_unavailable"
+
+
+def test_an_error_of_the_disk_does_not_mean_that_a_zip_is_damaged(send, monkeypatch):
+    def fail(file):
+        raise OSError(EIO, "Input/output error")
+
+    monkeypatch.setattr(zip_content, "ZipFile", fail)
+    assert send(zipped(LINE)).status_code == 503
 
 
 def test_an_import_stops_at_its_time_limit(send, settings):

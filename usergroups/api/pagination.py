@@ -263,7 +263,7 @@ class KeysetPagination(BasePagination):
             key_from_text = type(self).key_from_text
             self.cursor = Cursor.decode(query["cursor"], self.identity, key_from_text)
         backwards = self.cursor is not None and self.cursor.backwards
-        oldest_first = query["order"] == Order.OLDEST
+        oldest_first = Order(query["order"]) is Order.OLDEST
         # A page before the cursor is read in the opposite order.
         self.ascending = oldest_first != backwards
         self.until = None
