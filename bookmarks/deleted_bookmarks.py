@@ -1,7 +1,7 @@
 """The records of deleted bookmarks and collections."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Self
 
 from django.db import models
 
@@ -34,9 +34,9 @@ class Deletion(DeletionRecord):
         return str(self.object_id)
 
     @classmethod
-    def of(cls, row: Any, now: datetime) -> Self:
+    def of(cls, row: models.Model, now: datetime) -> Self:
         record = super().of(row, now)
-        record.object_type = row._meta.model_name
+        record.object_type = str(row._meta.model_name)
         record.object_id = row.pk
         return record
 

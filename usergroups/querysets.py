@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar, cast
 
 from django.db import models
 from django.db.models import ProtectedError, RestrictedError
@@ -50,6 +50,10 @@ class Scope(TypedDict):
 
     team_id: int
     environment: str
+
+
+Items: TypeAlias = Sequence[Mapping[str, Any]]
+"""The fields of user groups, each with a ``provided_id``."""
 
 
 class Upserted(NamedTuple):
@@ -342,9 +346,7 @@ class UserGroupManager(WritingManager["UserGroup"]):
 
         return retry_on_conflict(get_or_insert, groups.db)
 
-    def estimate_upsert_size(
-        self, items: Sequence[Mapping[str, Any]], scope: Scope
-    ) -> int:
+    def estimate_upsert_size(self, items: Items, scope: Scope) -> int:
         """Estimate the size of the groups that ``upsert(items, scope)`` will
         return, in bytes of JSON.
         """
@@ -354,7 +356,7 @@ class UserGroupManager(WritingManager["UserGroup"]):
         return size_of_results(ids, dict(sizes), items)
 
     def require_versions(
-        self, items: Sequence[Mapping[str, Any]], scope: Scope
+        self, items: Items, scope: Scope
     ) -> list[Mapping[str, object] | Modified]:
         """Return the items as ``upsert`` takes them, with Modified in place of
         each whose ``if_match`` is not the ``updated_at`` of its group.
@@ -367,9 +369,7 @@ class UserGroupManager(WritingManager["UserGroup"]):
         times = {key: group.updated_at for key, group in locked.items()}
         return [require_version(item, times.get(item["provided_id"])) for item in items]
 
-    def upsert_each(
-        self, items: Sequence[Mapping[str, Any]], scope: Scope
-    ) -> list[Upserted | Exception]:
+    def upsert_each(self, items: Items, scope: Scope) -> list[Upserted | Exception]:
         """Do what ``upsert`` does for each item, which may have an ``if_match``.
 
         In place of an item that fails, return the exception. Raises
@@ -386,9 +386,7 @@ class UserGroupManager(WritingManager["UserGroup"]):
         is_conditional = any("if_match" in item for item in items)
         return retry_on_conflict(upsert_valid, groups.db, atomic=is_conditional)
 
-    def upsert(
-        self, items: Sequence[Mapping[str, Any]], scope: Scope
-    ) -> list[Upserted]:
+    def upsert(self, items: Items, scope: Scope) -> list[Upserted]:
         """Update or create a group for each item.
 
         An item is a dict of ``provided_id`` and any other fields. If several

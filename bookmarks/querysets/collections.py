@@ -36,7 +36,7 @@ class CollectionQuerySet(PublicIdQuerySet["Collection"]):
             # Only the keys and the owners of the rows were loaded.
             record_events(events_about(Kind.DELETED, rows, lambda row: ""), self.db)
 
-    def dependants(self, keys: Sequence[Any]) -> Iterator[QuerySet[Any]]:
+    def dependants(self, keys: Sequence[object]) -> Iterator[QuerySet[Any]]:
         # without the bookmarks, because their foreign key does not cascade
         yield from super().dependants(keys)
         groups = self._user_groups(keys)

@@ -151,6 +151,6 @@ class DeletingAdmin(ConfirmingAdmin[M]):
         query = request.GET.dict()
         query["action"] = "delete_selected"
         query["keys"] = unquote(object_id)
-        # Any value but "owner" leads back to the page of the row.
+        # Each value but "owner" leads back to the page of the row.
         query["page"] = "1"
         return self.confirm(request, query, [query["keys"]])

@@ -17,6 +17,7 @@ from .errors import failure
 from .fields import ETAG_EXAMPLE, ETagField, TimestampField
 from .requests import check_fields
 from .serializers import (
+    AnySerializer,
     Examples,
     FailureTypeField,
     ProblemSerializer,
@@ -136,7 +137,7 @@ class StoredResultSerializer(WriteResultSerializer):
     etag = ETagField(required=False)
 
 
-def results_of(result: type[ResultSerializer]) -> serializers.BaseSerializer[Any]:
+def results_of(result: type[ResultSerializer]) -> AnySerializer:
     """Return the field of a response with the results of a batch."""
     help_text = "One result for each item, in the same order."
     return result(many=True, help_text=help_text)

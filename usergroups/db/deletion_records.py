@@ -5,7 +5,7 @@ modules ``deleted_user_groups`` and ``deleted_bookmarks`` have the models.
 """
 
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from django.db import models
 from uuid_utils.compat import uuid7
@@ -29,7 +29,7 @@ class DeletionRecord(models.Model):
         abstract = True
 
     @classmethod
-    def of(cls, row: Any, now: datetime) -> Self:
+    def of(cls, row: models.Model, now: datetime) -> Self:
         """Return the record, which is not saved, of a row that is deleted."""
         copies = {name: getattr(row, name) for name in cls.copied}
         return cls(deleted_at=now, **copies)

@@ -18,6 +18,7 @@ from .models import REFUSAL_NOTICE
 
 if TYPE_CHECKING:
     from .admin import TokenAdmin
+    from .models import Token
 
 MAX_READ = 1_000
 """The number of tokens that are read, of which the newest come first."""
@@ -66,7 +67,7 @@ def table_row(
     }
 
 
-def last_use(tokens: Sequence[Any]) -> str:
+def last_use(tokens: Sequence["Token"]) -> str:
     """Return when and from where one of the tokens was last used."""
     used = [token for token in tokens if token.last_used_at is not None]
     if not used:
